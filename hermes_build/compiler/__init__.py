@@ -1,0 +1,1 @@
+"""Specs in, a tree of generated files out."""

@@ -1,0 +1,123 @@
+"""Every code that a finding can carry: a row each, never reused.
+
+HB0xxx YAML, HB1xxx specs, HB2xxx toolsets, HB3xxx handlers, HB5xxx lock and generated files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One row: ``purpose`` is the sentence that listings print."""
+
+    id: str
+    name: str
+    severity: Literal["error", "warning", "info"]
+    purpose: str
+
+
+_ROWS = (
+    # Reading files and YAML.
+    ("HB0001", "unreadable-file", "error", "A file in a source folder cannot be read as UTF-8 text."),
+    ("HB0002", "yaml-syntax", "error", "A file is not well-formed YAML."),
+    ("HB0003", "duplicate-key", "error", "A mapping has one key twice."),
+    ("HB0004", "yaml-tag", "error", "A node carries a YAML tag."),
+    ("HB0005", "merge-key", "error", "A mapping uses the merge key `<<`."),
+    ("HB0006", "alias-expansion", "error", "The aliases of a file expand to more nodes than are allowed."),
+    ("HB0007", "alias-cycle", "error", "An alias refers to a node that holds it."),
+    ("HB0008", "non-string-key", "error", "A mapping's key is not text."),
+    ("HB0009", "not-json", "error", "A value has no equal in JSON."),
+    ("HB0010", "nesting-depth", "error", "A file is nested deeper than is allowed."),
+    ("HB0011", "file-too-large", "error", "A source file is larger than is allowed."),
+    ("HB0012", "empty-document", "warning", "A YAML document holds nothing."),
+    ("HB0013", "text-cut-by-comment", "warning", "A `#` inside unquoted text began a comment."),
+    # The shape of a spec.
+    ("HB1001", "unknown-key", "error", "A document has a key that its kind does not know."),
+    ("HB1002", "wrong-type", "error", "A field's value is of the wrong type."),
+    ("HB1003", "missing-key", "error", "A document lacks a key that its kind needs."),
+    ("HB1004", "invalid-name", "error", "A name is outside the form that every provider accepts."),
+    ("HB1005", "duplicate-tool", "error", "Two specs declare one tool name or alias."),
+    ("HB1006", "confusable-names", "error", "Two names meet in one module name, or differ only in case or form."),
+    ("HB1007", "no-specs", "error", "There is no spec to compile."),
+    ("HB1008", "value-out-of-range", "error", "A field's value is outside the values it may have."),
+    ("HB1009", "unknown-replacement", "error", "`deprecated.use` names a tool that is not declared."),
+    ("HB1010", "dynamic-pointer", "error", "A pointer under `dynamic` does not meet a part of the definition."),
+    ("HB1011", "contradictory-hints", "error", "Two hints of a tool contradict each other."),
+    # JSON Schema.
+    ("HB1101", "invalid-schema", "error", "A schema is not valid JSON Schema 2020-12."),
+    ("HB1102", "root-not-object", "error", "The parameters of a tool are not an object."),
+    ("HB1103", "default-does-not-fit", "error", "A default is refused by its own property's schema."),
+    ("HB1104", "enum-member-does-not-fit", "error", "An enum or const value is refused by the schema around it."),
+    ("HB1105", "example-does-not-fit", "error", "An example is refused by the tool's parameters."),
+    ("HB1106", "required-with-default", "error", "A property is required and has a default."),
+    ("HB1107", "unresolved-ref", "error", "A `$ref` points at nothing."),
+    ("HB1108", "ref-outside", "error", "A `$ref` leaves the specs folder or the machine."),
+    ("HB1109", "unknown-keyword", "error", "A schema has a keyword that JSON Schema 2020-12 does not know."),
+    ("HB1110", "unsatisfiable-schema", "error", "No value can fit a schema."),
+    ("HB1111", "invalid-pattern", "error", "A regular expression cannot be compiled."),
+    ("HB1112", "ref-cycle", "error", "A `$ref` leads back to itself and never to a schema."),
+    ("HB1113", "required-undeclared", "error", "`required` names a property that is not declared."),
+    ("HB1114", "not-a-schema-type", "error", "`type` names something that is not a JSON Schema type."),
+    ("HB1115", "schema-too-deep", "error", "A schema is nested deeper than stubs can be made for."),
+    ("HB1120", "stub-is-any", "warning", "The generator cannot express a schema; its stub is `Any`."),
+    # Lint: what a model reads.
+    ("HB1201", "description-missing", "warning", "A tool has no description."),
+    ("HB1202", "description-too-short", "warning", "A tool's description is too short to choose it by."),
+    ("HB1203", "hidden-characters", "error", "A text that a model reads holds invisible or bidirectional characters."),
+    ("HB1204", "instruction-like-text", "warning", "A text reads like an instruction to the model."),
+    ("HB1205", "parameter-undescribed", "warning", "A parameter has no description."),
+    ("HB1206", "open-root", "warning", "The parameters do not say whether more properties may come."),
+    ("HB1207", "single-member-enum", "warning", "An enum has one member."),
+    ("HB1208", "keyword-parameter", "warning", "A parameter is named like a Python keyword."),
+    ("HB1209", "tool-in-no-toolset", "warning", "No toolset holds a tool."),
+    ("HB1290", "suppression-without-reason", "error", "A suppression gives no reason."),
+    ("HB1291", "unused-suppression", "warning", "A suppression hides nothing."),
+    ("HB1292", "unknown-code", "error", "A suppression or a setting names a code that does not exist."),
+    # Moving in.
+    ("HB1301", "type-mapped", "warning", "An imported type name was mapped to JSON Schema."),
+    ("HB1302", "name-mapped", "warning", "An imported tool name was mapped to one that providers accept."),
+    ("HB1303", "duplicate-mapped", "warning", "An imported tool shares its name with another."),
+    ("HB1304", "import-refused", "error", "An imported definition cannot be mapped."),
+    # Settings.
+    ("HB1401", "unknown-setting", "error", "The settings have a key that is not known."),
+    ("HB1402", "invalid-setting", "error", "A setting has a value that it cannot have."),
+    ("HB1403", "unreadable-settings", "error", "The settings file cannot be read."),
+    # Toolsets.
+    ("HB2001", "unknown-tool", "error", "A toolset names a tool that is not declared."),
+    ("HB2002", "unknown-toolset", "error", "A toolset includes a toolset that is not declared."),
+    ("HB2003", "include-cycle", "error", "Toolsets include each other in a circle."),
+    ("HB2004", "empty-toolset", "error", "A toolset resolves to no tool."),
+    ("HB2005", "vain-exclude", "error", "An exclude removes nothing."),
+    ("HB2006", "duplicate-toolset", "error", "Two toolsets share one name or alias."),
+    ("HB2007", "reserved-toolset", "error", "A toolset takes a reserved name."),
+    ("HB2008", "guard-tag", "error", "A toolset holds a tool with a tag that its guards forbid."),
+    ("HB2009", "guard-hint", "error", "A toolset holds a tool without a hint that its guards require."),
+    ("HB2010", "guard-tools", "error", "A toolset holds more tools than its guards allow."),
+    ("HB2011", "guard-tokens", "error", "A toolset's definitions are longer than its guards allow."),
+    ("HB2012", "repeated-entry", "warning", "A list of a toolset names one thing twice."),
+    # Handlers.
+    ("HB3001", "handler-missing", "error", "No handler module registers a tool that is declared `handler: self`."),
+    ("HB3002", "handler-surplus", "error", "A handler is registered for a tool that no spec declares."),
+    ("HB3003", "handler-duplicate", "error", "Two handlers are registered for one tool."),
+    ("HB3004", "handler-unreadable", "error", "A handler module cannot be parsed."),
+    ("HB3005", "handler-undecided", "warning", "A registration's tool name cannot be read from source."),
+    ("HB3006", "handler-not-ours", "error", "A handler is registered for a tool that is bound elsewhere."),
+    ("HB3007", "schema-drift", "error", "A handler does not fit the schema of its tool."),
+    ("HB3008", "handler-import-failed", "error", "A handler module fails to import."),
+    ("HB3009", "handlers-not-found", "error", "A handler package named in the settings does not exist."),
+    # Lock and generated files.
+    ("HB5001", "generated-stale", "error", "A generated file differs from what its sources give."),
+    ("HB5002", "generated-missing", "error", "A generated file is not there."),
+    ("HB5003", "foreign-file", "error", "A file that the compiler did not write stands where it must write."),
+    ("HB5004", "lock-stale", "error", "The lock differs from what the sources give."),
+    ("HB5005", "lock-unreadable", "error", "The lock cannot be read."),
+    ("HB5006", "generated-refused", "error", "Generated code holds something that the compiler never emits."),
+    ("HB5007", "template-failed", "error", "A template cannot be rendered."),
+    ("HB5008", "write-failed", "error", "A file cannot be written."),
+    ("HB5009", "generated-surplus", "error", "A generated file is left from a tool that is gone."),
+)
+
+CODES: dict[str, Code] = {row[0]: Code(*row) for row in _ROWS}  # type: ignore[arg-type]

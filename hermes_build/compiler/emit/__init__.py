@@ -1,0 +1,1 @@
+"""From a resolved catalog to the text of generated files."""
