@@ -1,0 +1,30 @@
+"""The one byte form of a JSON value that digests are made of."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+
+def canonical(value: Any) -> bytes:
+    """Return ``value`` as compact JSON with sorted keys, in UTF-8; equal values give equal bytes.
+
+    Raises:
+        ValueError: the value holds NaN or an infinity.
+        TypeError: the value is not made of JSON's types.
+    """
+    text = json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+    return text.encode("utf-8", "surrogatepass")
+
+
+def digest(data: bytes) -> str:
+    """Return ``sha256:`` and 64 lower-case hexadecimal digits."""
+    return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+def value_digest(value: Any) -> str:
+    """Return the digest of a JSON value's canonical form."""
+    return digest(canonical(value))
