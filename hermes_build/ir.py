@@ -102,14 +102,14 @@ class Guards:
 class Toolset:
     """One toolset: as declared, and ``resolved`` to the sorted names of its tools.
 
-    A toolset that only tools name (by ``toolset:``) has no document: its ``place`` is the first
-    such tool's and its ``tools`` are the tools that it owns.
+    ``tools`` is None where the document leaves it out, until resolution fills in the tools that name
+    the toolset as their owner. A toolset without a document has the place of its first such tool.
     """
 
     name: str
     place: Place
     description: str = ""
-    tools: tuple[str, ...] = ()
+    tools: tuple[str, ...] | None = None
     includes: tuple[str, ...] = ()
     excludes: tuple[str, ...] = ()
     guards: Guards = field(default_factory=Guards)

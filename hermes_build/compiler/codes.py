@@ -71,11 +71,13 @@ _ROWS = (
     ("HB1205", "parameter-undescribed", "warning", "A parameter has no description."),
     ("HB1206", "open-root", "warning", "The parameters do not say whether more properties may come."),
     ("HB1207", "single-member-enum", "warning", "An enum has one member."),
-    ("HB1208", "keyword-parameter", "warning", "A parameter is named like a Python keyword."),
+    ("HB1208", "keyword-parameter", "error", "A keyword-shaped handler cannot take a parameter named like a Python keyword."),
     ("HB1209", "tool-in-no-toolset", "warning", "No toolset holds a tool."),
+    ("HB1210", "confusable-parameters", "warning", "Two parameters differ only in case or in Unicode form."),
     ("HB1290", "suppression-without-reason", "error", "A suppression gives no reason."),
     ("HB1291", "unused-suppression", "warning", "A suppression hides nothing."),
     ("HB1292", "unknown-code", "error", "A suppression or a setting names a code that does not exist."),
+    ("HB1293", "not-suppressible", "error", "A suppression names a code that cannot be suppressed."),
     # Moving in.
     ("HB1301", "type-mapped", "warning", "An imported type name was mapped to JSON Schema."),
     ("HB1302", "name-mapped", "warning", "An imported tool name was mapped to one that providers accept."),
@@ -97,6 +99,7 @@ _ROWS = (
     ("HB2009", "guard-hint", "error", "A toolset holds a tool without a hint that its guards require."),
     ("HB2010", "guard-tools", "error", "A toolset holds more tools than its guards allow."),
     ("HB2011", "guard-tokens", "error", "A toolset's definitions are longer than its guards allow."),
+    ("HB2013", "owned-not-listed", "warning", "A toolset lists its tools and leaves out one that it owns."),
     ("HB2012", "repeated-entry", "warning", "A list of a toolset names one thing twice."),
     # Handlers.
     ("HB3001", "handler-missing", "error", "No handler module registers a tool that is declared `handler: self`."),

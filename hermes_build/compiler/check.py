@@ -1,0 +1,278 @@
+"""Lint rules over one tool, as a table: what a model reads should be readable, and mean no harm."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from hermes_build.compiler.codes import CODES
+from hermes_build.compiler.diagnostics import Findings, Label
+from hermes_build.compiler.keywords import subschemas
+from hermes_build.compiler.load import Document
+from hermes_build.ir import Tool
+
+Pointer = tuple[str | int, ...]
+
+SHORTEST_DESCRIPTION = 12
+"""Characters below which a tool's description hardly tells it from its neighbours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One tool under the rules: ``texts`` and ``schemas`` carry pointers into its document."""
+
+    tool: Tool
+    doc: Document
+    texts: tuple[tuple[Pointer, str], ...]
+    schemas: tuple[tuple[Pointer, dict[str, Any]], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """Where a rule is broken, and in which words to say so."""
+
+    at: Pointer
+    message: str
+    label: str = ""
+    help: tuple[str, ...] = ()
+    key: bool = False
+    also: tuple[Pointer, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A row: ``foreign`` rules also hold for tools that come from elsewhere, as warnings."""
+
+    code: str
+    check: Callable[[Subject], Iterator[Hit]]
+    foreign: bool = False
+
+
+def lint(tool: Tool, doc: Document, findings: Findings) -> None:
+    """Run every rule over one tool."""
+    ours = tool.handler == "self"
+    schemas: list[tuple[Pointer, dict[str, Any]]] = []
+    for root in ("parameters", "output_schema"):
+        for at, schema in subschemas(doc.value.get(root)):
+            if isinstance(schema, dict):
+                schemas.append(((root, *at), schema))
+    subject = Subject(tool, doc, tuple(_texts(tool, schemas)), tuple(schemas))
+    for rule in RULES:
+        if not ours and not rule.foreign:
+            continue
+        severity = CODES[rule.code].severity if ours else "warning"
+        for hit in rule.check(subject):
+            labels: tuple[Label, ...] = ()
+            if hit.also is not None:
+                labels = (Label(doc.at(*hit.also[0], key=True), hit.also[1]),)
+            findings.add(
+                rule.code,
+                hit.message,
+                doc.at(*hit.at, key=hit.key),
+                label=hit.label,
+                labels=labels,
+                help=hit.help,
+                severity=severity,
+                tool=tool.name,
+            )
+
+
+def _texts(
+    tool: Tool, schemas: list[tuple[Pointer, dict[str, Any]]]
+) -> Iterator[tuple[Pointer, str]]:
+    """Every text of the tool that reaches a model: prose, names, enum members, string defaults."""
+    yield ("description",), tool.description
+    if tool.title:
+        yield ("title",), tool.title
+    for at, schema in schemas:
+        for keyword in ("description", "title", "default", "const", "$comment"):
+            text = schema.get(keyword)
+            if isinstance(text, str):
+                yield (*at, keyword), text
+        for keyword in ("enum", "examples"):
+            members = schema.get(keyword)
+            if isinstance(members, list):
+                for nth, member in enumerate(members):
+                    if isinstance(member, str):
+                        yield (*at, keyword, nth), member
+        properties = schema.get("properties")
+        if isinstance(properties, dict):
+            for name in properties:
+                if not name.isascii():
+                    yield (*at, "properties", name), name
+
+
+def _missing(subject: Subject) -> Iterator[Hit]:
+    if not subject.tool.description.strip():
+        at: Pointer = ("description",) if "description" in subject.doc.value else ("name",)
+        yield Hit(
+            at,
+            f"the tool `{subject.tool.name}` has no description",
+            help=("say what it does and when to use it: a model chooses by this text",),
+        )
+
+
+def _short(subject: Subject) -> Iterator[Hit]:
+    text = subject.tool.description.strip()
+    if text and len(text) < SHORTEST_DESCRIPTION:
+        yield Hit(
+            ("description",),
+            f"the description of `{subject.tool.name}` has {len(text)} characters",
+            label="hardly tells this tool from another",
+            help=("say what it does, on what, and when to use it",),
+        )
+
+
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f"
+    "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+_EMOJI_BASE = re.compile("[\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff\ufe0f\U0001f3fb-\U0001f3ff]")
+_TAG_SEQUENCE = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{2,8}\U000e007f")
+
+
+def hidden_characters(text: str) -> list[tuple[int, str]]:
+    """Find invisible and bidirectional characters, as (offset, name).
+
+    Emoji keep theirs: a joiner between emoji, and the tag sequences of flags. So does a joiner
+    between letters of scripts that need it.
+    """
+    if text.isascii() and text.isprintable():
+        return []
+    flags = [match.span() for match in _TAG_SEQUENCE.finditer(text)]
+    found = []
+    for match in _HIDDEN.finditer(text):
+        at, char = match.start(), match.group()
+        if any(start <= at < end for start, end in flags):
+            continue
+        if char in "\u200c\u200d" and _joins(text, at):
+            continue
+        name = unicodedata.name(char, "") or f"control character {ord(char):#04x}"
+        found.append((at, f"U+{ord(char):04X} {name}"))
+    return found
+
+
+def _joins(text: str, at: int) -> bool:
+    before, after = text[at - 1 : at], text[at + 1 : at + 2]
+    if not before or not after:
+        return False
+    if _EMOJI_BASE.match(before) and _EMOJI_BASE.match(after):
+        return text[at] == "\u200d"
+    scripts = ("ARABIC", "DEVANAGARI", "BENGALI", "TAMIL", "KANNADA", "MALAYALAM", "SINHALA", "TELUGU")
+    return all(unicodedata.name(one, "").startswith(scripts) for one in (before, after))
+
+
+def _hidden(subject: Subject) -> Iterator[Hit]:
+    for at, text in subject.texts:
+        found = hidden_characters(text)
+        if found:
+            names = ", ".join(dict.fromkeys(name for _, name in found[:4]))
+            more = f" and {len(found) - 4} more" if len(found) > 4 else ""
+            yield Hit(
+                at,
+                f"a text of `{subject.tool.name}` holds hidden characters: {names}{more}",
+                label=f"first one at character {found[0][0] + 1} of the text",
+                help=("remove them: a reviewer cannot see what a model reads",),
+            )
+
+
+_INSTRUCTION = re.compile(
+    r"""
+      \b(?:ignore|disregard|forget|override)\b[^.\n]{0,40}\b(?:previous|prior|above|earlier|other|all|system)\b
+        [^.\n]{0,30}\b(?:instructions?|prompts?|messages?|rules|tools?|guidelines)\b
+    | \b(?:do\s+not|don't|never)\s+(?:tell|inform|mention|reveal|show|notify)\b[^.\n]{0,30}\b(?:users?|anyone|human)\b
+    | <\s*/?\s*(?:system|assistant|important|instructions?|user)\s*>
+    | \[\s*/?\s*(?:INST|SYSTEM)\s*\]
+    | <\|[a-z_]+\|>
+    | \byou\s+are\s+now\b | \byour\s+(?:new\s+)?(?:system\s+prompt|instructions\s+are)\b
+    | \b(?:always|must|first)\b[^.\n]{0,40}\b(?:before|instead\s+of|prior\s+to)\b
+        [^.\n]{0,30}\b(?:any\s+other|every\s+other|all\s+other)\b[^.\n]{0,20}\btools?\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+
+
+def _instruction(subject: Subject) -> Iterator[Hit]:
+    for at, text in subject.texts:
+        found = _INSTRUCTION.search(text)
+        if found:
+            quoted = " ".join(found.group().split())
+            yield Hit(
+                at,
+                f"a text of `{subject.tool.name}` reads like an instruction to the model",
+                label=f"“{quoted[:60]}”",
+                help=("describe the tool; what a model must do belongs in the agent's prompt",),
+            )
+
+
+def _undescribed(subject: Subject) -> Iterator[Hit]:
+    properties = subject.tool.parameters.get("properties")
+    if not isinstance(properties, dict):
+        return
+    for name, schema in properties.items():
+        if isinstance(schema, dict) and "$ref" not in schema and not schema.get("description"):
+            yield Hit(
+                ("parameters", "properties", name),
+                f"the parameter `{name}` has no description",
+                key=True,
+                help=("say what it is, with its unit and an example where that helps",),
+            )
+
+
+def _open_root(subject: Subject) -> Iterator[Hit]:
+    root = subject.tool.parameters
+    if not {"additionalProperties", "unevaluatedProperties", "$ref"} & root.keys():
+        yield Hit(
+            ("parameters",),
+            f"the parameters of `{subject.tool.name}` do not say whether others may come",
+            key=True,
+            label="open: a misspelt argument passes",
+            help=("add `additionalProperties: false` (or `true`, if they may)",),
+        )
+
+
+def _single_enum(subject: Subject) -> Iterator[Hit]:
+    for at, schema in subject.schemas:
+        members = schema.get("enum")
+        if isinstance(members, list) and len(members) == 1:
+            yield Hit(
+                (*at, "enum"),
+                "an enum has one member",
+                label="the model has no choice here",
+                help=("use `const`, or leave the parameter out",),
+            )
+
+
+def _confusable(subject: Subject) -> Iterator[Hit]:
+    for at, schema in subject.schemas:
+        properties = schema.get("properties")
+        if not isinstance(properties, dict) or len(properties) < 2:
+            continue
+        seen: dict[str, str] = {}
+        for name in properties:
+            folded = unicodedata.normalize("NFKC", name).casefold()
+            other = seen.setdefault(folded, name)
+            if other != name:
+                yield Hit(
+                    (*at, "properties", name),
+                    f"the parameters `{other}` and `{name}` differ only in case or Unicode form",
+                    key=True,
+                    also=((*at, "properties", other), "the other is here"),
+                    help=("give one of them another name",),
+                )
+
+
+RULES = (
+    Rule("HB1201", _missing),
+    Rule("HB1202", _short),
+    Rule("HB1203", _hidden, foreign=True),
+    Rule("HB1204", _instruction, foreign=True),
+    Rule("HB1205", _undescribed),
+    Rule("HB1206", _open_root),
+    Rule("HB1207", _single_enum),
+    Rule("HB1210", _confusable, foreign=True),
+)

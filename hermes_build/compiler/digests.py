@@ -1,0 +1,53 @@
+"""A tool in digests, one for each kind of reader that a change can concern."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from hermes_build.compiler.canonical import digest, value_digest
+from hermes_build.compiler.emit.definition import definition
+from hermes_build.compiler.emit.registry import tool_record
+from hermes_build.compiler.keywords import strip_prompt
+from hermes_build.ir import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class Digests:
+    """``args``, ``result``, ``prompt``, ``runtime`` and ``source`` are the lock's.
+
+    ``schema`` is of both schemas whole, and ties a stub to the record that it was made from;
+    ``authored`` is of the same with keys in their written order, which the stub's text follows.
+    """
+
+    source: str
+    args: str
+    result: str | None
+    prompt: str
+    runtime: str
+    schema: str
+    authored: str
+
+
+def digests(tool: Tool, text: str) -> Digests:
+    """Return the digests of one tool whose document has the given text."""
+    runtime = tool_record(tool, None, "")
+    for key in ("schema", "output_schema", "source", "digest", "title"):
+        runtime.pop(key, None)
+    schemas = {"parameters": tool.parameters}
+    if tool.output_schema is not None:
+        schemas["output_schema"] = tool.output_schema  # type: ignore[assignment]
+    prompt = _as_authored([definition(tool), tool.title])
+    return Digests(
+        source=digest(text.encode()),
+        args=value_digest(strip_prompt(tool.parameters)),
+        result=None if tool.output_schema is None else value_digest(strip_prompt(tool.output_schema)),
+        prompt=digest(prompt),
+        runtime=value_digest(runtime),
+        schema=value_digest(schemas),
+        authored=digest(_as_authored([schemas, tool.is_async])),
+    )
+
+
+def _as_authored(value: object) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

@@ -1,0 +1,132 @@
+"""From one source file to what it declares, judged as far as one file can be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from hermes_build.compiler.check import lint
+from hermes_build.compiler.diagnostics import Diagnostic, Findings
+from hermes_build.compiler.digests import Digests, digests
+from hermes_build.compiler.load import Document, Source, Suppression
+from hermes_build.compiler.schema import check_examples, check_schema
+from hermes_build.compiler.sources import Sources
+from hermes_build.compiler.spec import (
+    SHARED_KEYS,
+    is_server_document,
+    is_shared_document,
+    read_servers,
+    read_tool,
+    read_toolset,
+)
+from hermes_build.ir import Server, Tool, Toolset
+
+Kind = Literal["specs", "toolsets"]
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What one file declares: ``digests`` stand beside ``tools``.
+
+    ``refs`` names the other files that its references reach, with their digests: a verdict on
+    this file holds as long as they stay the same.
+    """
+
+    tools: tuple[Tool, ...] = ()
+    digests: tuple[Digests, ...] = ()
+    toolsets: tuple[Toolset, ...] = ()
+    servers: tuple[Server, ...] = ()
+    suppressions: tuple[Suppression, ...] = ()
+    findings: tuple[Diagnostic, ...] = ()
+    refs: tuple[tuple[str, str], ...] = ()
+
+
+def examine(source: Source, kind: Kind, sources: Sources) -> Declared:
+    """Read and judge one file; the other files are there for its references alone."""
+    findings = Findings()
+    documents = sources.parsed(source, findings)
+    tools: list[Tool] = []
+    marks: list[Digests] = []
+    toolsets: list[Toolset] = []
+    servers: list[Server] = []
+    refs: set[str] = set()
+    for nth, doc in enumerate(documents):
+        if doc.value is None:
+            continue
+        if kind == "toolsets":
+            toolset = read_toolset(doc, findings)
+            if toolset is not None:
+                toolsets.append(toolset)
+        elif is_server_document(doc.value):
+            servers.extend(read_servers(doc, findings))
+        elif is_shared_document(doc.value):
+            _shared(doc, findings)
+        else:
+            tool = _tool(doc, sources, refs, findings)
+            if tool is not None:
+                tools.append(tool)
+                marks.append(digests(tool, _text(source, documents, nth)))
+    return Declared(
+        tools=tuple(tools),
+        digests=tuple(marks),
+        toolsets=tuple(toolsets),
+        servers=tuple(servers),
+        suppressions=source.suppressions(),
+        findings=tuple(findings),
+        refs=tuple((path, _digest(sources, path)) for path in sorted(refs)),
+    )
+
+
+def _tool(doc: Document, sources: Sources, refs: set[str], findings: Findings) -> Tool | None:
+    """One tool with its schemas bundled; ``None`` when a stage could not finish with it."""
+    tool = read_tool(doc, findings)
+    if tool is None:
+        return None
+    ours = tool.handler == "self"
+    parameters = check_schema(
+        doc, ("parameters",), tool.parameters, findings, root_object=True, ours=ours,
+        tool=tool.name, siblings=sources,
+    )  # fmt: skip
+    output = None
+    if tool.output_schema is not None:
+        output = check_schema(
+            doc, ("output_schema",), tool.output_schema, findings, root_object=False, ours=ours,
+            tool=tool.name, siblings=sources,
+        )  # fmt: skip
+        if output is None:
+            return None
+        refs.update(output.refs)
+    if parameters is None or not isinstance(parameters.schema, dict):
+        return None
+    refs.update(parameters.refs)
+    check_examples(doc, parameters, findings, ours=ours, tool=tool.name)
+    lint(tool, doc, findings)
+    return replace(
+        tool, parameters=parameters.schema, output_schema=None if output is None else output.schema
+    )
+
+
+def _shared(doc: Document, findings: Findings) -> None:
+    for key in doc.value:
+        if key not in SHARED_KEYS:
+            findings.add(
+                "HB1001",
+                f"unknown key `{key}` beside `$defs`",
+                doc.at(key, key=True),
+                help=("a document without `name:` holds `$defs` alone, for others to refer to",),
+            )
+
+
+def _text(source: Source, documents: tuple[Document, ...], nth: int) -> str:
+    """The lines of one document: from its first to the one before the next document's first."""
+    if len(documents) == 1:
+        return source.text
+    lines = source.text.splitlines(keepends=True)
+    start = documents[nth].line - 1
+    end = documents[nth + 1].line - 1 if nth + 1 < len(documents) else len(lines)
+    return "".join(lines[start:end])
+
+
+def _digest(sources: Sources, path: str) -> str:
+    source = sources.get(path)
+    return source.digest if source else ""

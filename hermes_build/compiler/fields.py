@@ -1,0 +1,191 @@
+"""Typed access to the fields of a YAML document's mappings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import cast
+
+from hermes_build.compiler.diagnostics import Findings, Span
+from hermes_build.compiler.load import Document
+from hermes_build.compiler.nearest import did_you_mean
+from hermes_build.ir import TOOL_NAME, JsonObject
+
+Pointer = tuple[str | int, ...]
+
+_NAME = re.compile(TOOL_NAME)
+
+
+class Fields:
+    """Typed access to one mapping of a document; each mistake becomes a finding where it stands."""
+
+    __slots__ = ("at", "doc", "findings", "value")
+
+    def __init__(self, doc: Document, at: Pointer, value: JsonObject, findings: Findings) -> None:
+        self.doc, self.at, self.value, self.findings = doc, at, value, findings
+
+    def known(self, keys: tuple[str, ...], what: str) -> None:
+        for key in self.value:
+            if key not in keys:
+                self.findings.add(
+                    "HB1001",
+                    f"unknown key `{key}` in {what}",
+                    self.doc.at(*self.at, key, key=True),
+                    label="not known here",
+                    help=did_you_mean(key, keys) or (f"known keys: {', '.join(keys)}",),
+                )
+
+    def need(self, keys: tuple[str, ...], what: str) -> bool:
+        missing = [key for key in keys if key not in self._value]
+        for key in missing:
+            self.findings.add(
+                "HB1003",
+                f"{what} lacks `{key}`",
+                self.span(),
+                help=(f"add `{key}:`",),
+            )
+        return not missing
+
+    def span(self, *pointer: str | int, key: bool = False) -> Span:
+        return self.doc.at(*self.at, *pointer, key=key)
+
+    def wrong(self, key: str | int, what: str, *more: str | int, code: str = "HB1002") -> None:
+        path = ".".join(str(part) for part in (*self.at, key, *more))
+        self.findings.add(
+            code, f"`{path}` must be {what}", self.span(key, *more), label=f"expected {what}"
+        )
+
+    def text(
+        self, key: str, pattern: re.Pattern[str] | None = None, what: str = "text"
+    ) -> str | None:
+        value = self.value.get(key)
+        if value is None and key not in self.value:
+            return None
+        if not isinstance(value, str):
+            self.wrong(key, what)
+            return None
+        if pattern is not None and pattern.fullmatch(value) is None:
+            self.wrong(key, what, code="HB1008")
+            return None
+        return value
+
+    def name(self, key: str, what: str) -> str | None:
+        value = self.value.get(key)
+        if not isinstance(value, str):
+            if key in self.value:
+                self.wrong(key, "text")
+            return None
+        return value if self.name_fits(value, what, key) else None
+
+    def names(self, key: str, what: str) -> tuple[str, ...]:
+        found = self.texts(key)
+        return tuple(one for nth, one in enumerate(found) if self.name_fits(one, what, key, nth))
+
+    def name_fits(self, value: str, what: str, *pointer: str | int) -> bool:
+        if _NAME.match(value) and value.isascii() and not value.endswith("\n"):
+            return True
+        self.findings.add(
+            "HB1004",
+            f"`{value}` cannot be {what}",
+            self.span(*pointer),
+            label="letters, digits, `_` and `-`, not starting with a digit or `-`, 64 at most",
+            help=("model providers refuse other names",),
+        )
+        return False
+
+    def texts(
+        self, key: str, pattern: re.Pattern[str] | None = None, what: str = "text"
+    ) -> tuple[str, ...]:
+        value = self.value.get(key)
+        if value is None and key not in self.value:
+            return ()
+        if not isinstance(value, list):
+            self.wrong(key, "a list of text")
+            return ()
+        good: list[str] = []
+        for nth, one in enumerate(value):
+            if not isinstance(one, str):
+                self.wrong(key, "text", nth)
+            elif pattern is not None and pattern.fullmatch(one) is None:
+                self.wrong(key, what, nth, code="HB1008")
+            elif one in good:
+                self.findings.add(
+                    "HB2012",
+                    f"`{key}` names `{one}` twice",
+                    self.span(key, nth),
+                    label="again here",
+                )
+            else:
+                good.append(one)
+        return tuple(good)
+
+    def arguments(self, key: str) -> tuple[str, ...]:
+        """A command line's arguments: unlike a list of names, it may say one thing twice."""
+        value = self.value.get(key, [])
+        if not isinstance(value, list):
+            self.wrong(key, "a list of text")
+            return ()
+        for nth, one in enumerate(value):
+            if not isinstance(one, str):
+                self.wrong(key, "text", nth)
+        return tuple(one for one in value if isinstance(one, str))
+
+    def flag(self, key: str) -> bool | None:
+        value = self.value.get(key)
+        if value is None and key not in self.value:
+            return None
+        if not isinstance(value, bool):
+            self.wrong(key, "true or false")
+            return None
+        return value
+
+    def number(self, key: str, *, whole: bool) -> float | int | None:
+        value = self.value.get(key)
+        if value is None and key not in self.value:
+            return None
+        what = "a whole number above 0" if whole else "a number above 0"
+        if isinstance(value, bool) or not isinstance(value, int if whole else int | float):
+            self.wrong(key, what)
+            return None
+        if value <= 0:
+            self.wrong(key, what, code="HB1008")
+            return None
+        return cast("float | int", value)
+
+    def whole(self, key: str) -> int | None:
+        return cast("int | None", self.number(key, whole=True))
+
+    def one_of(self, key: str, choices: tuple[str, ...], default: str) -> str:
+        value = self.value.get(key, default)
+        if value not in choices:
+            self.findings.add(
+                "HB1008",
+                f"`{key}` cannot be `{value}`",
+                self.span(key),
+                label=f"expected {', '.join(choices)}",
+                help=did_you_mean(str(value), choices),
+            )
+            return default
+        return cast("str", value)
+
+    def table(self, key: str, keys: tuple[str, ...]) -> Fields | None:
+        if key not in self.value:
+            return None
+        value = self.value[key]
+        if not isinstance(value, dict):
+            self.wrong(key, "a mapping")
+            return None
+        inner = Fields(self.doc, (*self.at, key), value, self.findings)
+        if keys:
+            inner.known(keys, f"`{key}`")
+        return inner
+
+    def text_map(self, key: str) -> Mapping[str, str]:
+        value = self.value.get(key, {})
+        if not isinstance(value, dict):
+            self.wrong(key, "a mapping of text to text")
+            return {}
+        for name, one in value.items():
+            if not isinstance(one, str):
+                self.wrong(key, "text", name)
+        return {name: one for name, one in value.items() if isinstance(one, str)}

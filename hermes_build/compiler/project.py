@@ -1,0 +1,245 @@
+"""Where a project keeps its things: ``[tool.hermes-build]`` or ``hermes-build.toml``."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from hermes_build.compiler.codes import CODES
+from hermes_build.compiler.diagnostics import Findings, Span
+from hermes_build.compiler.nearest import did_you_mean
+
+MODELS = ("typed-dict", "pydantic")
+LOCK = "hermes-build.lock"
+STATE = ".hermes-build"
+"""The folder for what one machine remembers between runs; it holds its own ``.gitignore``."""
+
+_PACKAGE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Ignore:
+    """A suppression in the settings: ``code`` may be a prefix, ``files`` is a glob on paths."""
+
+    code: str
+    reason: str
+    files: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Lint:
+    """Which lint rules run: those whose code starts with one of ``select``, less the ignored."""
+
+    select: tuple[str, ...] = ("HB",)
+    ignore: tuple[Ignore, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """One project's settings; folders are relative to ``root``, with forward slashes.
+
+    ``source`` is the folder that holds the packages named by ``output`` and ``handlers``, as
+    ``src`` does in many projects. ``file`` is the settings' own file.
+    """
+
+    root: Path
+    file: str
+    specs: str = "tool_specs"
+    toolsets: str = "toolsets"
+    handlers: tuple[str, ...] = ("handlers",)
+    output: str = "generated"
+    source: str = "."
+    templates: str = "templates"
+    models: Literal["typed-dict", "pydantic"] = "typed-dict"
+    lint: Lint = field(default_factory=Lint)
+
+    @property
+    def source_root(self) -> Path:
+        """The folder to put on ``sys.path`` so that the program can be imported."""
+        return self.root / self.source
+
+    @property
+    def output_folder(self) -> str:
+        """The output package's folder, relative to the root."""
+        parts = [] if self.source == "." else [self.source]
+        return "/".join([*parts, *self.output.split(".")])
+
+
+class NoProject(Exception):
+    """There is no project here; the message says what to do."""
+
+
+def find_root(start: Path) -> Path:
+    """Return the nearest folder at or above ``start`` that holds a project's settings.
+
+    Raises:
+        NoProject: no folder up to the root of the file system is a project.
+    """
+    start = start.resolve()
+    for folder in (start, *start.parents):
+        if (folder / "hermes-build.toml").is_file():
+            return folder
+        pyproject = folder / "pyproject.toml"
+        if pyproject.is_file() and b"tool.hermes-build" in pyproject.read_bytes():
+            return folder
+    raise NoProject(
+        f"no hermes-build project at {start} or above it: "
+        "run `hermes-build init`, or add [tool.hermes-build] to pyproject.toml"
+    )
+
+
+def read_project(root: Path, findings: Findings) -> Project:
+    """Read the settings of the project at ``root``; mistakes become findings and defaults stand."""
+    file = "hermes-build.toml" if (root / "hermes-build.toml").is_file() else "pyproject.toml"
+    table = "" if file == "hermes-build.toml" else "tool.hermes-build"
+    try:
+        text = (root / file).read_bytes().decode("utf-8-sig")
+        data = tomllib.loads(text)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        findings.add("HB1403", f"the settings cannot be read: {error}", Span(file))
+        return Project(root, file)
+    if table:
+        tool = data.get("tool", {})
+        data = tool.get("hermes-build", {}) if isinstance(tool, dict) else {}
+    return _Reader(root, file, text, table, findings).project(data)
+
+
+class _Reader:
+    """Reads one settings table, and finds the line that a finding speaks of."""
+
+    def __init__(self, root: Path, file: str, text: str, table: str, findings: Findings) -> None:
+        self.root, self.file, self.findings = root, file, findings
+        self.lines = text.splitlines()
+        self.table = table
+
+    def span(self, key: str, nth: int = 0) -> Span:
+        """The line that sets ``key``: TOML's own reader keeps no positions, so look for it."""
+        start = 0
+        if self.table:
+            heads = [i for i, line in enumerate(self.lines) if self.table in line]
+            start = heads[0] if heads else 0
+        pattern = re.compile(rf"""^\s*(?:\[+[^\]]*)?["']?{re.escape(key)}["']?\s*(?:=|\])""")
+        hits = [i for i in range(start, len(self.lines)) if pattern.search(self.lines[i])]
+        if not hits:
+            hits, nth = [start], 0
+        at = hits[min(nth, len(hits) - 1)]
+        line = self.lines[at] if self.lines else ""
+        indent = len(line) - len(line.lstrip())
+        return Span(self.file, at + 1, indent + 1, at + 1, len(line) + 1)
+
+    def project(self, data: Any) -> Project:
+        if not isinstance(data, dict):
+            self.wrong("hermes-build", "must be a table")
+            return Project(self.root, self.file)
+        known = {one.name for one in fields(Project)} - {"root", "file"}
+        self.unknown(data, known)
+        got: dict[str, Any] = {}
+        for key in ("specs", "toolsets", "source", "templates"):
+            if key in data and self.want(key, data[key], _is_folder, "a folder inside the project"):
+                got[key] = data[key].replace("\\", "/").rstrip("/") or "."
+        if "output" in data and self.want("output", data["output"], _is_package, "a dotted package"):
+            got["output"] = data["output"]
+        if "handlers" in data and self.want(
+            "handlers", data["handlers"], _is_packages, "a list of dotted packages"
+        ):
+            got["handlers"] = tuple(data["handlers"])
+        if "models" in data and self.want(
+            "models", data["models"], lambda v: v in MODELS, " or ".join(f'"{m}"' for m in MODELS)
+        ):
+            got["models"] = data["models"]
+        if "lint" in data:
+            got["lint"] = self.lint(data["lint"])
+        return Project(self.root, self.file, **got)
+
+    def lint(self, data: Any) -> Lint:
+        if not isinstance(data, dict):
+            self.wrong("lint", "must be a table")
+            return Lint()
+        self.unknown(data, {"select", "ignore"})
+        select = data.get("select", ["HB"])
+        if not self.want("select", select, _is_texts, "a list of codes or their beginnings"):
+            select = ["HB"]
+        for code in select:
+            self.code("select", code, 0)
+        rows = data.get("ignore", [])
+        if not self.want("ignore", rows, lambda v: isinstance(v, list), "a list of tables"):
+            rows = []
+        ignore = [self.ignore(row, nth) for nth, row in enumerate(rows)]
+        return Lint(tuple(select), tuple(one for one in ignore if one))
+
+    def ignore(self, row: Any, nth: int) -> Ignore | None:
+        if not isinstance(row, dict) or not isinstance(row.get("code"), str):
+            self.wrong("ignore", 'each entry is {code = "HB1205", reason = "...", files = "..."}')
+            return None
+        span = self.span("code", nth)
+        self.unknown(row, {"code", "reason", "files"})
+        if not self.code("code", row["code"], nth):
+            return None
+        reason = row.get("reason")
+        if not isinstance(reason, str) or not reason.strip():
+            self.findings.add(
+                "HB1290",
+                f"the suppression of `{row['code']}` gives no reason",
+                span,
+                help=('add `reason = "..."` beside the code',),
+            )
+            return None
+        files = row.get("files", "**")
+        if not isinstance(files, str):
+            self.wrong("files", "must be a glob on paths, as text")
+            return None
+        return Ignore(row["code"], reason, files, span)
+
+    def code(self, key: str, code: str, nth: int) -> bool:
+        if any(one.startswith(code) for one in CODES) and code:
+            return True
+        self.findings.add(
+            "HB1292",
+            f"`{code}` is no code, nor the beginning of one",
+            self.span(key, nth),
+            help=(*did_you_mean(code, CODES), "`hermes-build rules` lists every code"),
+        )
+        return False
+
+    def unknown(self, data: Mapping[str, Any], known: set[str]) -> None:
+        for key in data:
+            if key not in known:
+                self.findings.add(
+                    "HB1401",
+                    f"unknown setting `{key}`",
+                    self.span(key),
+                    help=did_you_mean(key, known) or (f"known settings: {', '.join(sorted(known))}",),
+                )
+
+    def want(self, key: str, value: Any, fits: Callable[[Any], bool], what: str) -> bool:
+        if fits(value):
+            return True
+        self.wrong(key, f"must be {what}")
+        return False
+
+    def wrong(self, key: str, sentence: str) -> None:
+        self.findings.add("HB1402", f"`{key}` {sentence}", self.span(key))
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def _is_package(value: Any) -> bool:
+    return isinstance(value, str) and _PACKAGE.fullmatch(value) is not None
+
+
+def _is_packages(value: Any) -> bool:
+    return isinstance(value, list) and all(_is_package(one) for one in value)
+
+
+def _is_folder(value: Any) -> bool:
+    if not isinstance(value, str) or not value or "\0" in value:
+        return False
+    path = value.replace("\\", "/")
+    return not path.startswith("/") and ":" not in path and ".." not in path.split("/")

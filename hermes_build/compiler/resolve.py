@@ -1,0 +1,411 @@
+"""From declared tools and toolsets to a Catalog: every name known, every set proved."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Protocol, TypeVar
+
+from hermes_build.compiler.diagnostics import Findings, Label, Span
+from hermes_build.compiler.nearest import did_you_mean
+from hermes_build.compiler.tokens import definition_tokens
+from hermes_build.ir import Catalog, Place, Server, Tool, Toolset
+
+EVERYTHING = "*"
+_MEANS_ALL = ("*", "all")
+
+
+class Locate(Protocol):
+    """Turns a document's place and a pointer into it into a span."""
+
+    def __call__(self, place: Place, *pointer: str | int, key: bool = False) -> Span: ...
+
+
+class _Named(Protocol):
+    @property
+    def name(self) -> str: ...
+    @property
+    def place(self) -> Place: ...
+    @property
+    def aliases(self) -> tuple[str, ...]: ...
+
+
+_N = TypeVar("_N", bound=_Named)
+
+
+def resolve(
+    tools: Sequence[Tool],
+    toolsets: Sequence[Toolset],
+    servers: Sequence[Server],
+    locate: Locate,
+    findings: Findings,
+) -> Catalog:
+    """Resolve every toolset to its tools; mistakes become findings where they stand.
+
+    A toolset is the union of its own tools (or, where it does not say, of the tools that name it
+    as their owner) and of everything that it includes, to any depth, minus its excludes.
+    """
+    by_name = _unique(tools, "HB1005", "tool", locate, findings)
+    _confusable(by_name.values(), locate, findings)
+    _replacements(by_name, locate, findings)
+    declared = _unique(toolsets, "HB2006", "toolset", locate, findings)
+    complete = _with_owned(by_name, declared)
+    _members(complete, by_name, locate, findings)
+    order = _in_order(complete, locate, findings)
+    resolved: dict[str, tuple[str, ...]] = {}
+    for name in order:
+        resolved[name] = _expand(complete[name], resolved, by_name, locate, findings)
+    done = tuple(replace(complete[name], resolved=resolved[name]) for name in sorted(resolved))
+    for one in done:
+        _prove(one, by_name, locate, findings)
+    _homeless(by_name.values(), done, declared, locate, findings)
+    return Catalog(
+        tools=tuple(by_name[name] for name in sorted(by_name)),
+        toolsets=done,
+        servers=tuple(sorted(servers, key=lambda one: one.name)),
+    )
+
+
+def _unique(
+    items: Iterable[_N], code: str, what: str, locate: Locate, findings: Findings
+) -> dict[str, _N]:
+    """The items by name, the first of each; names and aliases share one space."""
+    first: dict[str, tuple[_N, tuple[str | int, ...]]] = {}
+    kept: dict[str, _N] = {}
+    for item in items:
+        entries: list[tuple[str, tuple[str | int, ...]]] = [(item.name, ("name",))]
+        entries += [(alias, ("aliases", nth)) for nth, alias in enumerate(item.aliases)]
+        for name, pointer in entries:
+            if name in first:
+                other, there = first[name]
+                findings.add(
+                    code,
+                    f"the {what} name `{name}` is used twice",
+                    locate(item.place, *pointer),
+                    label="used again here",
+                    labels=(Label(locate(other.place, *there), "first used here"),),
+                    help=("give one of them another name",),
+                    tool=item.name if what == "tool" else None,
+                )
+            else:
+                first[name] = (item, pointer)
+                if pointer == ("name",):
+                    kept[name] = item
+    return kept
+
+
+def _confusable(tools: Iterable[Tool], locate: Locate, findings: Findings) -> None:
+    """Names that meet in one module name, or in one file name where case does not count."""
+    seen: dict[str, Tool] = {}
+    for tool in tools:
+        folded = tool.name.replace("-", "_").casefold()
+        other = seen.setdefault(folded, tool)
+        if other is tool:
+            continue
+        same = other.name.replace("-", "_") == tool.name.replace("-", "_")
+        why = "meet in one module name" if same else "differ only in case"
+        findings.add(
+            "HB1006",
+            f"the tool names `{other.name}` and `{tool.name}` {why}",
+            locate(tool.place, "name"),
+            label="confusable with the other",
+            labels=(Label(locate(other.place, "name"), "the other is here"),),
+            help=("give one of them another name",),
+            tool=tool.name,
+        )
+
+
+def _replacements(tools: Mapping[str, Tool], locate: Locate, findings: Findings) -> None:
+    for tool in tools.values():
+        use = tool.deprecated.use if tool.deprecated else None
+        if use is not None and (use not in tools or use == tool.name):
+            findings.add(
+                "HB1009",
+                f"`deprecated.use` names `{use}`, which is "
+                + ("the tool itself" if use == tool.name else "not declared"),
+                locate(tool.place, "deprecated", "use"),
+                help=did_you_mean(use, [name for name in tools if name != tool.name]),
+                tool=tool.name,
+            )
+
+
+def _with_owned(tools: Mapping[str, Tool], declared: Mapping[str, Toolset]) -> dict[str, Toolset]:
+    """The declared toolsets, and those that only tools name, with their own tools filled in."""
+    owned: dict[str, list[Tool]] = {}
+    for name in sorted(tools):
+        if tools[name].toolset is not None:
+            owned.setdefault(str(tools[name].toolset), []).append(tools[name])
+    complete = {
+        name: one
+        if one.tools is not None
+        else replace(one, tools=tuple(tool.name for tool in owned.get(name, ())))
+        for name, one in declared.items()
+    }
+    for name, members in owned.items():
+        if name not in complete:
+            names = tuple(tool.name for tool in members)
+            complete[name] = Toolset(name=name, place=members[0].place, tools=names)
+    return complete
+
+
+def _members(
+    toolsets: Mapping[str, Toolset], tools: Mapping[str, Tool], locate: Locate, findings: Findings
+) -> None:
+    """Report every name in a composition that nothing declares."""
+    alias_of_tool = {alias: tool.name for tool in tools.values() for alias in tool.aliases}
+    alias_of_set = {alias: one.name for one in toolsets.values() for alias in one.aliases}
+
+    def unknown(
+        code: str,
+        what: str,
+        one: Toolset,
+        key: str,
+        names: Iterable[str],
+        known: Mapping[str, object],
+        aliases: Mapping[str, str],
+        other: Mapping[str, object],
+        instead: str,
+    ) -> None:
+        for nth, name in enumerate(names):
+            if name in known:
+                continue
+            if name in aliases:
+                help_: tuple[str, ...] = (f"`{name}` is an alias: write `{aliases[name]}`",)
+            elif name in other:
+                help_ = (instead.format(name=name),)
+            else:
+                help_ = did_you_mean(name, known)
+            findings.add(
+                code,
+                f"toolset `{one.name}` names the unknown {what} `{name}`",
+                locate(one.place, key, nth),
+                label="not declared",
+                help=help_,
+            )
+
+    for one in toolsets.values():
+        includes = {**toolsets, **dict.fromkeys(_MEANS_ALL)}
+        unknown("HB2001", "tool", one, "tools", one.tools or (), tools, alias_of_tool, toolsets,
+                "`{name}` is a toolset: move it to `includes`")  # fmt: skip
+        unknown("HB2002", "toolset", one, "includes", one.includes, includes, alias_of_set, tools,
+                "`{name}` is a tool: move it to `tools`")  # fmt: skip
+        unknown("HB2001", "tool", one, "excludes", one.excludes, tools, alias_of_tool, toolsets,
+                "`{name}` is a toolset: `excludes` takes the names of tools")  # fmt: skip
+
+
+def _in_order(
+    toolsets: Mapping[str, Toolset], locate: Locate, findings: Findings
+) -> list[str]:
+    """Names with included toolsets before those that include them; a circle is reported once.
+
+    The walk keeps its own stack: a chain of includes may be longer than Python's.
+    """
+    done: list[str] = []
+    state: dict[str, int] = {}  # 1 while on the path, 2 when done
+    for start in sorted(toolsets):
+        if state.get(start):
+            continue
+        path = [start]
+        pending = [iter(_includes(toolsets, start))]
+        state[start] = 1
+        while path:
+            name = next(pending[-1], None)
+            if name is None:
+                state[path[-1]] = 2
+                done.append(path.pop())
+                pending.pop()
+            elif state.get(name) == 1:
+                _cycle(toolsets, [*path[path.index(name) :], name], locate, findings)
+            elif not state.get(name):
+                state[name] = 1
+                path.append(name)
+                pending.append(iter(_includes(toolsets, name)))
+    return done
+
+
+def _includes(toolsets: Mapping[str, Toolset], name: str) -> list[str]:
+    return [one for one in toolsets[name].includes if one in toolsets]
+
+
+def _cycle(
+    toolsets: Mapping[str, Toolset], path: list[str], locate: Locate, findings: Findings
+) -> None:
+    spans = [
+        locate(toolsets[a].place, "includes", toolsets[a].includes.index(b))
+        for a, b in zip(path, path[1:], strict=False)
+    ]
+    shown = path if len(path) <= 12 else [*path[:6], "…", *path[-5:]]
+    findings.add(
+        "HB2003",
+        f"toolsets include each other: {' -> '.join(shown)}",
+        spans[-1],
+        label=f"closes the circle back to `{path[0]}`",
+        labels=[
+            Label(span, f"`{a}` includes `{b}`")
+            for span, a, b in zip(spans[:-1][:8], path, path[1:], strict=False)
+        ],
+        help=("take one of these includes out",),
+    )
+
+
+def _expand(
+    one: Toolset,
+    resolved: Mapping[str, tuple[str, ...]],
+    tools: Mapping[str, Tool],
+    locate: Locate,
+    findings: Findings,
+) -> tuple[str, ...]:
+    members = {name for name in one.tools or () if name in tools}
+    for name in one.includes:
+        members.update(tools if name in _MEANS_ALL else resolved.get(name, ()))
+    before = set(members)
+    for nth, name in enumerate(one.excludes):
+        if name in tools and name not in before:
+            findings.add(
+                "HB2005",
+                f"toolset `{one.name}` excludes `{name}`, which it does not hold",
+                locate(one.place, "excludes", nth),
+                label="removes nothing",
+                help=("take it out, or include the toolset that brings it",),
+            )
+        members.discard(name)
+    broken = any(name not in tools for name in one.tools or ()) or any(
+        name not in resolved and name not in _MEANS_ALL for name in one.includes
+    )
+    if not members and not broken:
+        findings.add(
+            "HB2004",
+            f"toolset `{one.name}` resolves to no tool",
+            locate(one.place, "name"),
+            label="everything is excluded" if before else "nothing in it",
+            help=(f"add `tools:` or `includes:`, or let a tool say `toolset: {one.name}`",),
+        )
+    return tuple(sorted(members))
+
+
+def _prove(one: Toolset, tools: Mapping[str, Tool], locate: Locate, findings: Findings) -> None:
+    """Hold a toolset to its guards, over its resolved tools."""
+    guards = one.guards
+    members = [tools[name] for name in one.resolved]
+    for tool in members:
+        for nth, tag in enumerate(guards.forbid_tags):
+            if tag in tool.tags:
+                findings.add(
+                    "HB2008",
+                    f"toolset `{one.name}` forbids the tag `{tag}` and holds `{tool.name}`",
+                    locate(one.place, "guards", "forbid_tags", nth),
+                    label=f"`{tool.name}` is in because {why(one, tool.name)}",
+                    labels=(Label(locate(tool.place, "tags"), f"`{tool.name}` is tagged here"),),
+                    help=(f"exclude `{tool.name}`, or give up the guard",),
+                )
+        for hint, wanted in guards.require.items():
+            if getattr(tool.annotations, hint) is not wanted:
+                findings.add(
+                    "HB2009",
+                    f"toolset `{one.name}` requires `{hint}: {str(wanted).lower()}` "
+                    f"and holds `{tool.name}`",
+                    locate(one.place, "guards", "require", hint),
+                    label=f"`{tool.name}` is in because {why(one, tool.name)}",
+                    labels=(
+                        Label(locate(tool.place, "annotations", hint), "it does not say so here"),
+                    ),
+                    help=(f"exclude `{tool.name}`, or correct its annotations",),
+                )
+    if guards.max_tools is not None and len(members) > guards.max_tools:
+        findings.add(
+            "HB2010",
+            f"toolset `{one.name}` holds {len(members)} tools, more than {guards.max_tools}",
+            locate(one.place, "guards", "max_tools"),
+            notes=(_shortened(one.resolved),),
+        )
+    if guards.max_tokens is not None:
+        counts = {tool.name: definition_tokens(tool) for tool in members}
+        total = sum(counts.values())
+        if total > guards.max_tokens:
+            dearest = sorted(counts, key=lambda name: (-counts[name], name))[:3]
+            findings.add(
+                "HB2011",
+                f"the definitions of toolset `{one.name}` take about {total} tokens, "
+                f"more than {guards.max_tokens}",
+                locate(one.place, "guards", "max_tokens"),
+                notes=("dearest: " + ", ".join(f"{name} ({counts[name]})" for name in dearest),),
+            )
+
+
+def _shortened(names: Sequence[str]) -> str:
+    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
+    return "tools: " + ", ".join(names[:12]) + more
+
+
+def _homeless(
+    tools: Iterable[Tool],
+    toolsets: Sequence[Toolset],
+    declared: Mapping[str, Toolset],
+    locate: Locate,
+    findings: Findings,
+) -> None:
+    """Tools that no toolset brings to a model, and owned tools that their owner's list forgets."""
+    explicit = {one.name for one in toolsets if EVERYTHING not in one.includes}
+    held = {name for one in toolsets if one.name in explicit for name in one.resolved}
+    by_name = {one.name: one for one in toolsets}
+    for tool in tools:
+        if tool.handler != "self":
+            continue
+        if tool.name not in held:
+            findings.add(
+                "HB1209",
+                f"no toolset holds the tool `{tool.name}`",
+                locate(tool.place, "name"),
+                help=("say `toolset: NAME` here, or list it in a toolset's `tools`",),
+                tool=tool.name,
+            )
+        elif tool.toolset in declared and tool.name not in by_name[str(tool.toolset)].resolved:
+            owner = by_name[str(tool.toolset)]
+            if tool.name in owner.excludes:
+                continue
+            findings.add(
+                "HB2013",
+                f"toolset `{owner.name}` owns `{tool.name}` but does not list it",
+                locate(tool.place, "toolset"),
+                label="owned by it",
+                labels=(Label(locate(owner.place, "tools", key=True), "its own list is here"),),
+                help=("list the tool there, or leave `tools:` out to hold all owned tools",),
+                tool=tool.name,
+            )
+
+
+def why(one: Toolset, tool: str, toolsets: Mapping[str, Toolset] | None = None) -> str:
+    """Say which rule of a toolset decided on a tool, as the end of "it is in because ...".
+
+    With ``toolsets`` given, an included tool is followed to the toolset that lists it.
+    """
+    if tool in one.excludes:
+        return f"`{one.name}` excludes it (excludes are applied last)"
+    if tool in (one.tools or ()):
+        return f"`{one.name}` lists it"
+    for name in one.includes:
+        if name in _MEANS_ALL:
+            return f'`{one.name}` includes "{name}", every tool'
+    chain = _chain(one, tool, toolsets or {})
+    if chain:
+        return f"it comes through {' -> '.join(f'`{name}`' for name in chain)}, which lists it"
+    if tool in one.resolved:
+        return "one of its includes brings it"
+    return f"nothing in `{one.name}` names it"
+
+
+def _chain(one: Toolset, tool: str, toolsets: Mapping[str, Toolset]) -> list[str]:
+    """The shortest chain of includes from a toolset to the one that lists a tool."""
+    paths: list[list[str]] = [[one.name]]
+    seen = {one.name}
+    for path in paths:
+        at = toolsets.get(path[-1], one if path[-1] == one.name else None)
+        if at is None or tool not in at.resolved:
+            continue
+        if tool in (at.tools or ()):
+            return path
+        for name in at.includes:
+            if name not in seen:
+                seen.add(name)
+                paths.append([*path, name])
+    return []
