@@ -1,0 +1,1 @@
+"""What the file tools do, apart from their registration: the standard library is all it needs."""
