@@ -1,0 +1,443 @@
+"""From a JSON Schema to named, plain definitions that the generator prints without choices of its own.
+
+The generator invents names for inline objects, gives a meaning to keywords outside JSON Schema, and
+reads ``allOf`` and unions in several ways. Here every object with properties and every target of a
+reference becomes a definition whose name follows from its path, conjunctions are merged, and only
+keywords that shape a type are kept. A reference inside the result reads ``@ClassName``.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+from urllib.parse import unquote
+
+from hermes_build.compiler.emit.combine import Impossible, Resolver, Unresolved, flatten
+from hermes_build.compiler.emit.defaults import Defaults
+
+Kind: TypeAlias = Literal["typed-dict", "pydantic"]
+Node: TypeAlias = dict[str, Any]
+
+MAX_DEPTH = 64
+"""Levels of a schema; the deepest of 2,600 real ones has 11, and the generator fails near 255."""
+
+MARK = "\ue000"
+"""Put before a property name that class syntax would change; it makes the generator quote the name."""
+
+_LONGEST_NAME = 120
+_LEAVES = frozenset({"string", "integer", "number", "boolean", "null"})
+_SHAPING = frozenset({"$ref", "enum", "const", "allOf", "anyOf", "oneOf"})
+_LIMITS = (
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "minLength",
+    "maxLength",
+    "minItems",
+    "maxItems",
+)
+_STEPS = frozenset(
+    [
+        "properties",
+        "patternProperties",
+        "items",
+        "additionalProperties",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "prefixItems",
+        "$defs",
+        "definitions",
+    ]
+)
+TYPING_NAMES = frozenset(
+    ["Annotated", "Any", "Literal", "NotRequired", "TypeAlias", "TypedDict", "Union"]
+)
+BUILTIN_NAMES = frozenset(["bool", "dict", "float", "int", "list", "str"])
+PYDANTIC_NAMES = frozenset(["BaseModel", "ConfigDict", "Field", "RootModel"])
+TAIL_NAMES = frozenset(
+    [
+        "Args",
+        "AsyncImplements",
+        "EitherImplements",
+        "Implements",
+        "Result",
+        "ToolResult",
+        "implements",
+        "registry",
+    ]
+)
+"""Names that the rest of a tool's module uses, so that no class may take them."""
+
+_TAKEN = frozenset(
+    name.lower() for name in TYPING_NAMES | BUILTIN_NAMES | PYDANTIC_NAMES | TAIL_NAMES
+) | {"hermesunusedroot"}
+_SHADOWING = TYPING_NAMES | BUILTIN_NAMES | PYDANTIC_NAMES
+
+
+class CannotExpress(ValueError):
+    """A schema that no Python type is made for; its text is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """One side of a tool: the class name of its root, and the definitions by class name."""
+
+    root: str
+    definitions: dict[str, Node]
+
+
+@dataclass(slots=True)
+class Names:
+    """The class names of one module, in which no two differ by case alone."""
+
+    taken: set[str] = field(default_factory=lambda: set(_TAKEN))
+
+    def fresh(self, base: str) -> str:
+        """Take ``base``, or the first numbered form of it that is free."""
+        base = base[:_LONGEST_NAME]
+        name, count = base, 2
+        while name.lower() in self.taken:
+            name, count = f"{base}{count}", count + 1
+        self.taken.add(name.lower())
+        return name
+
+
+def pascal(name: str) -> str:
+    """Return ``name`` as an ASCII class name: ``read_file`` becomes ``ReadFile``."""
+    words = re.split(r"[^0-9A-Za-z]+", unicodedata.normalize("NFKC", name))
+    joined = "".join(word[:1].upper() + word[1:] for word in words if word)
+    return joined if joined[:1].isalpha() else "X" + joined
+
+
+def prepare(
+    base: str, root: str, schema: Any, kind: Kind, names: Names, *, filled: bool
+) -> Prepared:
+    """Return the definitions of one side of a tool.
+
+    ``base`` begins the names of inner classes; ``root`` is the name of the whole, which the caller
+    has reserved in ``names``. ``filled`` says that a reader of the value finds defaults filled in.
+
+    Raises:
+        CannotExpress: when no type can be made of the schema.
+    """
+    try:
+        return _Preparation(base, root, schema, kind, names, filled).run()
+    except Impossible as impossible:
+        raise CannotExpress(f"no value can fit: {impossible}") from None
+    except Unresolved as unresolved:
+        raise CannotExpress(str(unresolved)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    name: str
+    schema: Any
+    depth: int
+    filled: bool
+    base: str
+
+
+class _Preparation:
+    def __init__(
+        self, base: str, root: str, schema: Any, kind: Kind, names: Names, filled: bool
+    ) -> None:
+        self.base = base
+        self.root = root
+        self.schema = schema
+        self.pydantic = kind == "pydantic"
+        self.names = names
+        self.filled = filled
+        self.resolver = Resolver(schema)
+        self.defaults = Defaults(schema)
+        self.definitions: dict[str, Node] = {}
+        self.pending: deque[_Pending] = deque()
+        self.by_ref: dict[tuple[str, bool], str] = {("#", filled): root}
+
+    def run(self) -> Prepared:
+        self.define(_Pending(self.root, self.schema, 0, self.filled, self.base))
+        while self.pending:
+            self.define(self.pending.popleft())
+        self.mark_names()
+        _refuse_empty_cycles(self.definitions)
+        return Prepared(self.root, self.definitions)
+
+    def define(self, one: _Pending) -> None:
+        self.definitions[one.name] = self.node(
+            one.schema, one.base, one.depth, one.filled, top=one.name
+        )
+
+    def node(
+        self, schema: Any, path: str, depth: int, filled: bool, *, top: str | None = None
+    ) -> Node:
+        """Return the plain form of ``schema``; ``top`` is its definition's name if it has one."""
+        if isinstance(schema, bool):
+            return {}
+        if not isinstance(schema, dict):
+            raise CannotExpress(f"not a schema: {str(schema)[:60]!r}")
+        if depth > MAX_DEPTH:
+            raise CannotExpress(f"nested deeper than {MAX_DEPTH} levels")
+        kind = schema.get("type")
+        if schema.keys().isdisjoint(_SHAPING):
+            if kind.__class__ is str and kind in _LEAVES:
+                return self.described({"type": kind}, schema)
+            return self.described(self.shape(schema, path, depth, filled, top), schema)
+        # The runtime fills no defaults inside a conjunction or union, so none is certain there.
+        filled = filled and schema.keys().isdisjoint(("allOf", "anyOf", "oneOf"))
+        try:
+            choices = flatten(schema, self.resolver)
+        except Impossible:
+            if top == self.root:
+                raise
+            return {}  # No value ever comes here, so that any type is true of it.
+        return self.described(
+            self.choose(choices, path, depth, filled, top),
+            choices[0] if len(choices) == 1 else schema,
+        )
+
+    def choose(
+        self, choices: list[Node], path: str, depth: int, filled: bool, top: str | None
+    ) -> Node:
+        """Return the union of ``choices``, each free of nested unions."""
+        if len(choices) == 1:
+            return self.shape(choices[0], path, depth, filled, top)
+        if top is not None:
+            path += "Option"
+        union: list[Node] = []
+        for choice in choices:
+            # Which branch a value takes is decided by its content, so no default is certain.
+            one = self.described(self.shape(choice, path, depth, False, None), choice, limits=False)
+            if not one:
+                return {}
+            for member in one["anyOf"] if one.keys() == {"anyOf"} else [one]:
+                if member not in union:
+                    union.append(member)
+        return union[0] if len(union) == 1 else {"anyOf": union}
+
+    def shape(self, schema: Node, path: str, depth: int, filled: bool, top: str | None) -> Node:
+        """Return the plain form of a schema without conjunctions and unions."""
+        if "$ref" in schema:
+            return {"$ref": "@" + self.named(schema["$ref"], filled)}
+        if "enum" in schema:
+            return _literals(schema["enum"])
+        kinds = schema.get("type")
+        if kinds is None:
+            if not schema.keys().isdisjoint(
+                ("properties", "additionalProperties", "patternProperties")
+            ):
+                kinds = "object"
+            elif "items" in schema or "prefixItems" in schema:
+                kinds = "array"
+            else:
+                return {}
+        if isinstance(kinds, str):
+            return self.single(kinds, schema, path, depth, filled, top)
+        if not isinstance(kinds, list) or not all(isinstance(one, str) for one in kinds):
+            raise CannotExpress(f"not a type: {kinds!r}")
+        parts = [self.single(one, schema, path, depth, filled, None) for one in kinds]
+        if {} in parts or not parts:
+            return {}
+        return parts[0] if len(parts) == 1 else {"anyOf": parts}
+
+    def single(
+        self, kind: str, schema: Node, path: str, depth: int, filled: bool, top: str | None
+    ) -> Node:
+        if kind in _LEAVES:
+            return {"type": kind}
+        if kind == "array":
+            return self.array(schema, path, depth, filled)
+        if kind != "object":
+            raise CannotExpress(f"not a type: {kind!r}")
+        if not schema.get("properties") and not self.keeps_class(schema, top):
+            return self.mapping(schema, path, depth, filled)
+        if top is not None:
+            return self.object(schema, path, depth, filled)
+        name = self.names.fresh(path)
+        self.pending.append(_Pending(name, _bare(schema), depth + 1, filled, path))
+        return {"$ref": "@" + name}
+
+    def keeps_class(self, schema: Node, top: str | None) -> bool:
+        """Whether an object without properties is a class: a root that says it takes nothing."""
+        if top != self.root:
+            return False
+        return schema.get("additionalProperties") is False or (
+            self.filled and "properties" in schema
+        )
+
+    def array(self, schema: Node, path: str, depth: int, filled: bool) -> Node:
+        rest = schema.get("items", True)
+        members = schema.get("prefixItems")
+        if not members:
+            one = self.node(rest, path + "Item", depth + 1, filled) if rest is not True else {}
+            return {"type": "array", "items": one} if one else {"type": "array"}
+        # A JSON array arrives as a list, so a tuple type would be a lie: the members' union it is.
+        branches = [*members, *([] if rest is False else [rest])]
+        one = self.choose(self.each(branches), path + "Item", depth + 1, filled, None)
+        return {"type": "array", "items": one} if one else {"type": "array"}
+
+    def mapping(self, schema: Node, path: str, depth: int, filled: bool) -> Node:
+        patterns = schema.get("patternProperties") or {}
+        rest = schema.get("additionalProperties", True)
+        branches = [*patterns.values(), *([] if rest is False else [rest])]
+        value: Node = {}
+        if branches:
+            value = self.choose(self.each(branches), path + "Value", depth + 1, filled, None)
+        return {"type": "object", "additionalProperties": value}
+
+    def each(self, schemas: list[Any]) -> list[Node]:
+        """Return the choices of all ``schemas`` together."""
+        found: list[Node] = []
+        for one in schemas:
+            if one is not False:
+                found.extend(flatten(one, self.resolver))
+        return found or [{}]
+
+    def object(self, schema: Node, path: str, depth: int, filled: bool) -> Node:
+        declared = schema.get("properties") or {}
+        required = [
+            name for name in schema.get("required") or () if declared.get(name) is not False
+        ]
+        rest = schema.get("additionalProperties", True)
+        properties: Node = {}
+        sure = set(required)
+        for name, one in declared.items():
+            if one is False:
+                continue
+            if (
+                one.__class__ is dict
+                and one.get("type") in _LEAVES
+                and one.keys().isdisjoint(_SHAPING)
+            ):
+                plain = self.described({"type": one["type"]}, one)
+            else:
+                plain = self.node(one, path + pascal(name), depth + 1, filled)
+            properties[name] = plain
+            if filled and isinstance(one, dict) and "default" in one and self.defaults.fits(one):
+                if not self.pydantic:
+                    sure.add(name)
+                elif name not in sure:
+                    plain["default"] = one["default"]
+        for name in required:
+            if name not in properties:
+                properties[name] = self.node(rest, path + pascal(name), depth + 1, filled)
+        result: Node = {"type": "object", "properties": properties}
+        if sure:
+            result["required"] = [name for name in properties if name in sure]
+        if self.pydantic and "additionalProperties" in schema:
+            result["additionalProperties"] = rest is not False
+        return result
+
+    def named(self, ref: str, filled: bool) -> str:
+        """Return the class name of a reference's target."""
+        key = (ref, filled)
+        name = self.by_ref.get(key)
+        if name is None:
+            target = self.resolver.resolve(ref)
+            if not filled and (ref, True) in self.by_ref and not self.resolver.has_default:
+                return self.by_ref[ref, True]
+            parts = [
+                part
+                for part in map(unquote, ref[2:].split("/"))
+                if part not in _STEPS and not part.isdigit()
+            ]
+            base = self.base + pascal(parts[-1] if parts else "Item")
+            name = self.by_ref[key] = self.names.fresh(base)
+            self.pending.append(_Pending(name, target, 0, filled, base))
+        return name
+
+    def described(self, plain: Node, schema: Node, *, limits: bool = True) -> Node:
+        """Add to ``plain`` what ``schema`` says beside its type."""
+        text = schema.get("description")
+        if text.__class__ is str and text:
+            plain["description"] = (
+                text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+            )
+        if self.pydantic and limits and plain.get("type") in _LIMITED:
+            for name in _LIMITS:
+                if name in schema:
+                    plain[name] = schema[name]
+        return plain
+
+    def mark_names(self) -> None:
+        """Mark the property names that a class body would change or misread."""
+        for one in self.definitions.values():
+            properties = one.get("properties")
+            if properties and any(self.misread(name) for name in properties):
+                one["properties"] = {
+                    MARK + name if self.misread(name) else name: plain
+                    for name, plain in properties.items()
+                }
+                if "required" in one:
+                    one["required"] = [
+                        MARK + name if self.misread(name) else name for name in one["required"]
+                    ]
+
+    def misread(self, name: str) -> bool:
+        return (
+            name in _SHADOWING
+            or name.startswith(("__", MARK))
+            or (not name.isascii() and unicodedata.normalize("NFKC", name) != name)
+            or (name[:1].isupper() and name in self.definitions)
+            or (self.pydantic and (name == "root" or name.startswith("model_")))
+        )
+
+
+_LIMITED = frozenset({"string", "integer", "number", "array"})
+
+
+def _bare(schema: Node) -> Node:
+    return {name: one for name, one in schema.items() if name not in ("description", "default")}
+
+
+def _literals(values: list[Any]) -> Node:
+    """Return the type of an enum; members that ``Literal`` cannot hold widen to their own types."""
+    literal: list[Any] = []
+    seen: set[tuple[type, Any]] = set()
+    wider: dict[str, Node] = {}
+    for value in values:
+        if value is None or isinstance(value, (str, bool, int)):
+            if (type(value), value) not in seen:
+                seen.add((type(value), value))
+                literal.append(value)
+        elif isinstance(value, float):
+            wider["number"] = {"type": "number"}
+        elif isinstance(value, list):
+            wider["array"] = {"type": "array"}
+        else:
+            wider["object"] = {"type": "object", "additionalProperties": {}}
+    if "number" in wider:
+        literal = [one for one in literal if isinstance(one, (str, bool)) or one is None]
+    if not literal and not wider:
+        raise Impossible("an enum without members")
+    parts = [{"enum": literal}] if literal else []
+    if literal == [None]:
+        parts = [{"type": "null"}]
+    parts.extend(wider.values())
+    return parts[0] if len(parts) == 1 else {"anyOf": parts}
+
+
+def _refuse_empty_cycles(definitions: dict[str, Node]) -> None:
+    """Refuse aliases that lead back to themselves before any list, mapping or class."""
+    links = {
+        name: [one["$ref"][1:] for one in (node, *node.get("anyOf", ())) if "$ref" in one]
+        for name, node in definitions.items()
+    }
+    done: set[str] = set()
+    for start in definitions:
+        trail: list[str] = []
+        walk = [(start, False)]
+        while walk:
+            name, leave = walk.pop()
+            if leave:
+                trail.pop()
+                done.add(name)
+            elif name in trail:
+                raise CannotExpress(f"{name} refers to itself and never to a schema")
+            elif name not in done:
+                trail.append(name)
+                walk.append((name, True))
+                walk.extend((one, False) for one in links.get(name, ()))
