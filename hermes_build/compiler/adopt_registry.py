@@ -1,0 +1,222 @@
+"""The door to a live registry: another interpreter reads it, this one gets plain values."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from hermes_build.compiler.adopt_json import Definition, read_definitions
+from hermes_build.compiler.diagnostics import Findings
+from hermes_build.ir import JsonObject
+
+PROBE = Path(__file__).with_name("adopt_probe.py")
+TIMEOUT_SECONDS = 120.0
+STDERR_LINES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class RawToolset:
+    """One toolset as the registry's program composes it; nothing is checked yet."""
+
+    name: str
+    description: str
+    tools: tuple[str, ...]
+    includes: tuple[str, ...]
+    aliases: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """What a live registry holds: its tools, and its toolsets where they were asked for."""
+
+    definitions: tuple[Definition, ...] = ()
+    toolsets: tuple[RawToolset, ...] = ()
+
+
+def read_registry(
+    place: str,
+    findings: Findings,
+    *,
+    toolsets: str | None = None,
+    python: str | None = None,
+    preload: tuple[str, ...] = (),
+    folder: Path | None = None,
+    timeout: float = TIMEOUT_SECONDS,
+) -> Live:
+    """Import a program in a process of its own and read its registry and toolsets.
+
+    ``place`` and ``toolsets`` are ``module:object``. ``python`` is the interpreter to run, this
+    one if None; ``preload`` are modules to import first, as a program whose tools register
+    themselves needs; ``folder`` goes first on its path. Every failure is a finding.
+    """
+    for one in (place, *([toolsets] if toolsets else [])):
+        module, _, path = one.partition(":")
+        if not module or not path:
+            findings.add(
+                "HB1304", f"`{one}` is no place", help=("write it as `package.module:object`",)
+            )
+            return Live()
+    request = {"object": place, "toolsets": toolsets, "preload": list(preload)}
+    answer = _ask(request, place, findings, python or sys.executable, folder or Path.cwd(), timeout)
+    if answer is None:
+        return Live()
+    if "error" in answer:
+        findings.add("HB1304", f"the registry cannot be read: {answer['error']}")
+        return Live()
+    for name, reason in answer["refused"]:
+        findings.add("HB1304", f"`{name}` cannot be imported: {reason}", tool=name)
+    definitions = [_definition(one) for one in answer["tools"]]
+    if answer["definitions"]:
+        definitions += read_definitions(json.dumps(answer["definitions"]), place, findings)
+    if not definitions and not answer["refused"]:
+        findings.add(
+            "HB1304",
+            f"`{place}` holds no tool",
+            help=["if importing other modules registers the tools, name them with `--preload`"],
+        )
+    return Live(tuple(definitions), _toolsets(answer, findings))
+
+
+def _ask(
+    request: JsonObject,
+    place: str,
+    findings: Findings,
+    python: str,
+    folder: Path,
+    timeout: float,
+) -> JsonObject | None:
+    """Run the probe; its answer, or ``None`` after a finding."""
+    # Files and not pipes: a process that the program leaves behind would keep a pipe open for ever.
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        try:
+            process = subprocess.Popen(
+                [python, str(PROBE), json.dumps(request)],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                cwd=folder,
+                start_new_session=True,
+            )
+        except OSError as error:
+            findings.add("HB1304", f"`{python}` cannot be run: {error}")
+            return None
+        try:
+            status = process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            findings.add(
+                "HB1304",
+                f"reading `{place}` did not end within {timeout:g} seconds",
+                notes=_tail(err),
+            )
+            return None
+        finally:
+            _end(process)
+        out.seek(0)
+        text = out.read().decode("ascii", "replace")
+        try:
+            answer = json.loads(text) if text else None
+        except (ValueError, RecursionError):
+            answer = None
+        if status == 0 and isinstance(answer, dict):
+            return answer
+        how = f"ended with status {status}" if status >= 0 else f"was ended by signal {-status}"
+        findings.add(
+            "HB1304",
+            f"importing `{place}` failed: the interpreter {how}",
+            notes=_tail(err),
+            help=("the registry's own environment may be another one: name it with `--python`",)
+            if python == sys.executable
+            else (),
+        )
+        return None
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the interpreter and whatever it started."""
+    try:
+        if os.name == "posix":
+            os.killpg(process.pid, signal.SIGKILL)
+        elif process.poll() is None:
+            process.kill()
+    except (ProcessLookupError, PermissionError):
+        pass  # The whole group has ended.
+    process.wait()
+
+
+def _tail(stream: IO[bytes]) -> tuple[str, ...]:
+    """The last lines that the interpreter wrote to its standard error."""
+    stream.seek(0)
+    lines = stream.read()[-20_000:].decode("utf-8", "replace").splitlines()
+    return tuple(line.rstrip() for line in lines if line.strip())[-STDERR_LINES:]
+
+
+def _definition(entry: JsonObject) -> Definition:
+    """One registry entry in the fields of a spec."""
+    name, schema = entry["name"], entry["schema"]
+    described = schema.get("description")
+    dropped = [
+        f"`schema.{key}`" for key in schema if key not in ("name", "description", "parameters")
+    ]
+    if isinstance(schema.get("name"), str) and schema["name"] != name:
+        dropped.append(f"the schema's own name `{schema['name']}`")
+    if entry["description"] and described and entry["description"] != described:
+        dropped.append("the registered description: the one in the schema is what models read")
+    limit = entry["max_result_size_chars"]
+    whole = limit is not None and math.isfinite(limit) and limit == int(limit) and limit > 0
+    if limit is not None and not whole:
+        dropped.append(f"`max_result_size_chars`, which is {limit}")
+    if entry["requires_env"]:
+        # A list for the user's information there; here a requirement that would hide the tool.
+        variables = ", ".join(entry["requires_env"])
+        dropped.append(f"`requires_env` ({variables}), which there decides nothing")
+    return Definition(
+        name=name,
+        description=described if isinstance(described, str) else entry["description"],
+        parameters=schema.get("parameters"),
+        span=None,
+        label=f"`{name}`",
+        toolset=entry["toolset"],
+        emoji=entry["emoji"],
+        is_async=entry["is_async"] or None,
+        check=entry["check"],
+        max_result_chars=int(limit) if whole else None,
+        # The program may replace both wholly; only a person knows which parts it really rewrites.
+        dynamic=("/description", "/parameters") if entry["dynamic"] else (),
+        dropped=tuple(dropped),
+    )
+
+
+def _toolsets(answer: JsonObject, findings: Findings) -> tuple[RawToolset, ...]:
+    found: list[RawToolset] = []
+    aliases: dict[str, Any] = answer["aliases"]
+    rows: list[tuple[str, Any]] = answer["toolsets"] or []
+    names = {name for name, _ in rows}
+    for alias, target in aliases.items():
+        if target not in names:
+            findings.add(
+                "HB1305", f"the alias `{alias}` is left out: `{target}` is not among the toolsets"
+            )
+    for name, one in rows:
+        if not isinstance(one, dict):
+            findings.add("HB1304", f"the toolset `{name}` is a {one}, not a dict")
+            continue
+        found.append(
+            RawToolset(
+                name=name,
+                description=one["description"],
+                tools=tuple(dict.fromkeys(one["tools"])),
+                includes=tuple(dict.fromkeys(one["includes"])),
+                aliases=tuple(sorted(alias for alias, target in aliases.items() if target == name)),
+                dropped=tuple(f"`{key}`" for key in one["more"]),
+            )
+        )
+    return tuple(found)
