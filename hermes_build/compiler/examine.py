@@ -9,7 +9,7 @@ from hermes_build.compiler.check import lint
 from hermes_build.compiler.diagnostics import Diagnostic, Findings
 from hermes_build.compiler.digests import Digests, digests
 from hermes_build.compiler.load import Document, Source, Suppression
-from hermes_build.compiler.schema import check_examples, check_schema
+from hermes_build.compiler.schema import Siblings, check_examples, check_schema, check_shared
 from hermes_build.compiler.sources import Sources
 from hermes_build.compiler.spec import (
     SHARED_KEYS,
@@ -41,7 +41,7 @@ class Declared:
     refs: tuple[tuple[str, str], ...] = ()
 
 
-def examine(source: Source, kind: Kind, sources: Sources) -> Declared:
+def examine(source: Source, kind: Kind, sources: Sources, siblings: Siblings) -> Declared:
     """Read and judge one file; the other files are there for its references alone."""
     findings = Findings()
     documents = sources.parsed(source, findings)
@@ -60,9 +60,9 @@ def examine(source: Source, kind: Kind, sources: Sources) -> Declared:
         elif is_server_document(doc.value):
             servers.extend(read_servers(doc, findings))
         elif is_shared_document(doc.value):
-            _shared(doc, findings)
+            _shared(doc, siblings, findings)
         else:
-            tool = _tool(doc, sources, refs, findings)
+            tool = _tool(doc, siblings, refs, findings)
             if tool is not None:
                 tools.append(tool)
                 marks.append(digests(tool, _text(source, documents, nth)))
@@ -77,21 +77,21 @@ def examine(source: Source, kind: Kind, sources: Sources) -> Declared:
     )
 
 
-def _tool(doc: Document, sources: Sources, refs: set[str], findings: Findings) -> Tool | None:
+def _tool(doc: Document, siblings: Siblings, refs: set[str], findings: Findings) -> Tool | None:
     """One tool with its schemas bundled; ``None`` when a stage could not finish with it."""
     tool = read_tool(doc, findings)
     if tool is None:
         return None
     ours = tool.handler == "self"
     parameters = check_schema(
-        doc, ("parameters",), tool.parameters, findings, root_object=True, ours=ours,
-        tool=tool.name, siblings=sources,
+        doc, ("parameters",), tool.parameters, findings, side="parameters", ours=ours,
+        tool=tool.name, siblings=siblings,
     )  # fmt: skip
     output = None
     if tool.output_schema is not None:
         output = check_schema(
-            doc, ("output_schema",), tool.output_schema, findings, root_object=False, ours=ours,
-            tool=tool.name, siblings=sources,
+            doc, ("output_schema",), tool.output_schema, findings, side="output_schema",
+            ours=ours, tool=tool.name, siblings=siblings,
         )  # fmt: skip
         if output is None:
             return None
@@ -99,14 +99,15 @@ def _tool(doc: Document, sources: Sources, refs: set[str], findings: Findings) -
     if parameters is None or not isinstance(parameters.schema, dict):
         return None
     refs.update(parameters.refs)
-    check_examples(doc, parameters, findings, ours=ours, tool=tool.name)
+    if tool.examples:
+        check_examples(doc, parameters, tool.examples, findings, ours=ours, tool=tool.name)
     lint(tool, doc, findings)
     return replace(
         tool, parameters=parameters.schema, output_schema=None if output is None else output.schema
     )
 
 
-def _shared(doc: Document, findings: Findings) -> None:
+def _shared(doc: Document, siblings: Siblings, findings: Findings) -> None:
     for key in doc.value:
         if key not in SHARED_KEYS:
             findings.add(
@@ -115,6 +116,7 @@ def _shared(doc: Document, findings: Findings) -> None:
                 doc.at(key, key=True),
                 help=("a document without `name:` holds `$defs` alone, for others to refer to",),
             )
+    check_shared(doc, findings, siblings)
 
 
 def _text(source: Source, documents: tuple[Document, ...], nth: int) -> str:

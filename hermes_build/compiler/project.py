@@ -12,11 +12,9 @@ from typing import Any, Literal
 from hermes_build.compiler.codes import CODES
 from hermes_build.compiler.diagnostics import Findings, Span
 from hermes_build.compiler.nearest import did_you_mean
+from hermes_build.compiler.root import SETTINGS
 
 MODELS = ("typed-dict", "pydantic")
-LOCK = "hermes-build.lock"
-STATE = ".hermes-build"
-"""The folder for what one machine remembers between runs; it holds its own ``.gitignore``."""
 
 _PACKAGE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
 
@@ -70,33 +68,11 @@ class Project:
         return "/".join([*parts, *self.output.split(".")])
 
 
-class NoProject(Exception):
-    """There is no project here; the message says what to do."""
-
-
-def find_root(start: Path) -> Path:
-    """Return the nearest folder at or above ``start`` that holds a project's settings.
-
-    Raises:
-        NoProject: no folder up to the root of the file system is a project.
-    """
-    start = start.resolve()
-    for folder in (start, *start.parents):
-        if (folder / "hermes-build.toml").is_file():
-            return folder
-        pyproject = folder / "pyproject.toml"
-        if pyproject.is_file() and b"tool.hermes-build" in pyproject.read_bytes():
-            return folder
-    raise NoProject(
-        f"no hermes-build project at {start} or above it: "
-        "run `hermes-build init`, or add [tool.hermes-build] to pyproject.toml"
-    )
-
-
 def read_project(root: Path, findings: Findings) -> Project:
     """Read the settings of the project at ``root``; mistakes become findings and defaults stand."""
-    file = "hermes-build.toml" if (root / "hermes-build.toml").is_file() else "pyproject.toml"
-    table = "" if file == "hermes-build.toml" else "tool.hermes-build"
+    alone, shared = SETTINGS
+    file = alone if (root / alone).is_file() else shared
+    table = "" if file == alone else "tool.hermes-build"
     try:
         text = (root / file).read_bytes().decode("utf-8-sig")
         data = tomllib.loads(text)

@@ -172,7 +172,7 @@ def _examples(get: Fields, value: JsonObject) -> tuple[JsonObject, ...]:
             inner.wrong("args", "a mapping of arguments")
             continue
         good.append(row)
-    return tuple(good)
+    return tuple(good) if len(good) == len(rows) else ()
 
 
 def _dynamic(get: Fields, value: JsonObject) -> tuple[str, ...]:

@@ -1,0 +1,82 @@
+"""The command group: a command's module is imported when the command is used."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from hermes_build import __version__
+
+_COMMANDS = {
+    "init": ("start", "Start a project that compiles and runs at once."),
+    "new": ("start", "Write the spec and the handler of a new tool."),
+    "import": ("importing", "Bring in tool definitions that exist elsewhere."),
+    "compile": ("compiling", "Write the generated files and the lock."),
+    "check": ("checking", "Judge specs, generated files, lock and handlers: the command for CI."),
+    "lint": ("checking", "Judge specs and toolsets alone."),
+    "show": ("showing", "Show tools, toolsets, and what a model sees of them."),
+    "explain": ("showing", "Explain a code, or why a tool is in a toolset."),
+    "rules": ("showing", "List every code."),
+    "schema": ("publishing", "Print a JSON Schema of our files and reports."),
+    "export": ("publishing", "Print definitions in a provider's form."),
+    "call": ("calling", "Call one tool with JSON arguments."),
+    "doctor": ("doctoring", "Say what works here, and what is missing."),
+}
+
+
+class Commands(click.Group):
+    """Commands by name, in the order in which people meet them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Every command's name."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the module that holds the command, and return it."""
+        row = _COMMANDS.get(cmd_name)
+        if row is None:
+            return None
+        module = import_module(f"hermes_build.cli.{row[0]}")
+        found: click.Command = getattr(module, f"{cmd_name}_command")
+        return found
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands with their purpose, without importing any."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, row[1]) for name, row in _COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command; an unknown one gets the nearest name."""
+        if args and args[0] not in _COMMANDS and not args[0].startswith("-"):
+            from hermes_build.compiler.nearest import did_you_mean
+
+            hint = "".join(f" {one}" for one in did_you_mean(args[0], _COMMANDS))
+            ctx.fail(f"there is no command `{args[0]}`.{hint}")
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="hermes-build")
+def app() -> None:
+    """Compile the tools of LLM agents: YAML specs in, typed stubs and a frozen registry out."""
+
+
+def main() -> None:
+    """Run the command line, and end the process with its exit code."""
+    try:
+        code = app.main(prog_name="hermes-build", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        code = error.exit_code if error.exit_code != 1 else 2
+    except click.Abort:
+        code = 130
+    except KeyboardInterrupt:
+        code = 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        code = 0
+    sys.exit(code if isinstance(code, int) else 0)

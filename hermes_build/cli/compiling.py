@@ -1,0 +1,161 @@
+"""``hermes-build compile``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from hermes_build.cli.present import (
+    counted,
+    open_project,
+    print_report,
+    project_option,
+    report_options,
+    root_of,
+    say,
+    verdict,
+)
+from hermes_build.compiler.diagnostics import Diagnostic, Findings
+from hermes_build.compiler.freshness import stale, stale_lock
+from hermes_build.compiler.lock import render
+from hermes_build.compiler.memory import Memory, forgetful, open_memory
+from hermes_build.compiler.pipeline import build
+from hermes_build.compiler.project import Project
+from hermes_build.compiler.root import LOCK
+from hermes_build.compiler.tree import compare, diff, read_lock
+from hermes_build.compiler.verdict import stamp
+from hermes_build.compiler.write import exclusive, write
+
+
+@click.command("compile")
+@project_option
+@click.option("--check", "check_only", is_flag=True, help="Write nothing; exit 1 if anything differs.")
+@click.option("--diff", "show_diff", is_flag=True, help="Write nothing; print what would change.")
+@click.option("--locked", is_flag=True, help="Refuse to change the lock.")
+@click.option("--watch", is_flag=True, help="Compile again whenever a source changes.")
+@click.option("--jobs", "-j", type=click.IntRange(1), default=None, help="Processes to use.")
+@click.option("--no-cache", is_flag=True, help="Forget what earlier runs remembered.")
+@report_options
+def compile_command(
+    start: Path,
+    check_only: bool,
+    show_diff: bool,
+    locked: bool,
+    watch: bool,
+    jobs: int | None,
+    no_cache: bool,
+    form: str,
+    color: str,
+    strict: bool,
+) -> int:
+    """Compile the specs: write the generated package and hermes-build.lock.
+
+    All or nothing: while there are errors, the generated files stay as they are. Without a source
+    changed, nothing is written. A second compile at the same time waits for the first.
+    """
+    if watch and (check_only or show_diff):
+        raise click.UsageError("--watch writes: it goes with neither --check nor --diff")
+
+    def once() -> int:
+        project, findings = open_project(start)
+        memory = memory_of(project, no_cache)
+        if check_only or show_diff:
+            return _compare(project, memory, findings, jobs, show_diff, form, color, strict)
+        return _write(project, memory, findings, jobs, locked, form, color, strict)
+
+    if watch:
+        from hermes_build.cli.watching import watch_project
+
+        return watch_project(root_of(start), once)
+    return once()
+
+
+def memory_of(project: Project, no_cache: bool) -> Memory:
+    """Return what this machine remembers of the project, or an empty memory on request."""
+    return forgetful() if no_cache else open_memory(project.root, stamp())
+
+
+def job_count(jobs: int | None) -> int:
+    """Return how many processes to use: as asked, or one for each core."""
+    if jobs is not None:
+        return jobs
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _write(
+    project: Project,
+    memory: Memory,
+    findings: Findings,
+    jobs: int | None,
+    locked: bool,
+    form: str,
+    color: str,
+    strict: bool,
+) -> int:
+    waiting = "another hermes-build is writing here; waiting for it"
+    with exclusive(project.root, findings, lambda: say(waiting)) as held:
+        if not held:
+            return _finish(project, tuple(findings), form, color, strict)
+        made = build(project, memory, findings, jobs=job_count(jobs))
+        if made.tree is None or made.lock is None:
+            code = _finish(project, made.findings, form, color, strict)
+            say("nothing was written")
+            return code
+        if locked and (late := stale_lock(project, made.lock)):
+            return _finish(project, (*made.findings, *late), form, color, strict)
+        _, owned = read_lock(project.root, LOCK, Findings())
+        writing = Findings()
+        changes = write(
+            project.root,
+            made.tree,
+            owned,
+            LOCK,
+            render(made.lock),
+            writing,
+            project.output_folder,
+        )
+        code = _finish(project, (*made.findings, *writing), form, color, strict)
+    if changes is not None and made.catalog is not None:
+        written = len(changes.created) + len(changes.changed)
+        removed = f", removed {len(changes.surplus)}" if changes.surplus else ""
+        say(
+            f"compiled {counted(len(made.catalog.tools), 'tool')} and "
+            f"{counted(len(made.catalog.toolsets), 'toolset')}: "
+            f"wrote {counted(written, 'file')}{removed}, {len(changes.unchanged)} unchanged"
+        )
+    return code
+
+
+def _compare(
+    project: Project,
+    memory: Memory,
+    findings: Findings,
+    jobs: int | None,
+    show_diff: bool,
+    form: str,
+    color: str,
+    strict: bool,
+) -> int:
+    made = build(project, memory, findings, jobs=job_count(jobs))
+    if made.tree is None or made.lock is None:
+        return _finish(project, made.findings, form, color, strict)
+    if not show_diff:
+        found = (*made.findings, *stale(project, made.tree, made.lock))
+        return _finish(project, found, form, color, strict)
+    _, owned = read_lock(project.root, LOCK, Findings())
+    tree = {**made.tree, LOCK: render(made.lock)}
+    text = diff(project.root, tree, compare(project.root, tree, {**owned, LOCK: ""}))
+    click.echo(text, nl=False)
+    return int(bool(text))
+
+
+def _finish(
+    project: Project, found: tuple[Diagnostic, ...], form: str, color: str, strict: bool
+) -> int:
+    if found or form == "json":
+        print_report(found, project.root, form, color)
+    return verdict(found, strict)

@@ -1,0 +1,136 @@
+"""What every command shares: its options, the project it works on, and how it prints findings."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from hermes_build.compiler.root import NoProject, find_root
+
+if TYPE_CHECKING:  # what a run without changes never needs is imported where it is used
+    from hermes_build.compiler.diagnostics import Diagnostic, Findings
+    from hermes_build.compiler.project import Project
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+FORMATS = ("full", "concise", "json")
+
+
+class Undecided(click.ClickException):
+    """The command could not decide anything: exit code 2."""
+
+    exit_code = 2
+
+
+def project_option(command: _F) -> _F:
+    """Add ``-C/--project``."""
+    return click.option(
+        "-C",
+        "--project",
+        "start",
+        type=click.Path(file_okay=False, exists=True, path_type=Path),
+        default=".",
+        help="Work on the project at or above this folder.",
+    )(command)
+
+
+def report_options(command: _F) -> _F:
+    """Add ``--format``, ``--color`` and ``--strict``."""
+    command = click.option(
+        "--strict", is_flag=True, help="Let warnings fail the command as errors do."
+    )(command)
+    command = click.option(
+        "--color",
+        type=click.Choice(["auto", "always", "never"]),
+        default="auto",
+        help="Colour the report; by default on a terminal only (NO_COLOR is honoured).",
+    )(command)
+    return click.option(
+        "--format",
+        "form",
+        type=click.Choice(FORMATS),
+        default="full",
+        help="How to print findings; the JSON form's schema is `hermes-build schema output`.",
+    )(command)
+
+
+def root_of(start: Path) -> Path:
+    """Return the project's root, at or above ``start``.
+
+    Raises:
+        Undecided: there is none.
+    """
+    try:
+        return Path(find_root(start))
+    except NoProject as error:
+        raise Undecided(str(error)) from error
+
+
+def open_project(start: Path) -> tuple[Project, Findings]:
+    """Return the project at or above ``start``, with what reading its settings found."""
+    from hermes_build.compiler.diagnostics import Findings
+    from hermes_build.compiler.project import read_project
+
+    findings = Findings()
+    return read_project(root_of(start), findings), findings
+
+
+def coloured(color: str) -> bool:
+    """Whether to colour: on a terminal, unless somebody says otherwise."""
+    if color != "auto":
+        return color == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def print_report(
+    findings: Iterable[Diagnostic], root: Path, form: str, color: str, *, files: int | None = None
+) -> None:
+    """Print findings on standard output."""
+    import shutil
+
+    from hermes_build.compiler.report import as_json, concise, full
+
+    found = list(findings)
+    if form == "json":
+        text = as_json(found, files=files)
+    elif form == "concise":
+        text = concise(found, colour=coloured(color))
+    else:
+        width = shutil.get_terminal_size((120, 24)).columns if sys.stdout.isatty() else 120
+        text = full(
+            found, lambda path: _text(root, path), files=files, colour=coloured(color), width=width
+        )
+    click.echo(text, nl=False, color=True)
+
+
+def verdict(findings: Iterable[Diagnostic], strict: bool) -> int:
+    """Return the exit code for what was found: errors fail, warnings only when ``strict``."""
+    bad = ("error", "warning") if strict else ("error",)
+    return int(any(one.severity in bad for one in findings))
+
+
+def say(text: str) -> None:
+    """Say how things go, on standard error."""
+    click.echo(text, err=True)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return ``1 file``, ``2 files``."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _text(root: Path, path: str) -> str | None:
+    try:
+        text = (root / path).read_bytes().decode("utf-8-sig", "replace")
+    except OSError:
+        return None
+    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -1,0 +1,182 @@
+"""From a catalog to every generated file of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from hermes_build import layout
+from hermes_build.compiler.canonical import digest
+from hermes_build.compiler.diagnostics import Findings, Span
+from hermes_build.compiler.digests import Digests
+from hermes_build.compiler.emit.gate import Refused, check_module, check_registry
+from hermes_build.compiler.emit.registry import catalogue, package_module, registry_module
+from hermes_build.compiler.emit.render import Renderer, TemplateFailed, builtin_templates
+from hermes_build.compiler.emit.stubs import Stub, StubRequest, make_stubs
+from hermes_build.compiler.memory import Memory, RememberedStub
+from hermes_build.compiler.project import Project
+from hermes_build.compiler.resolve import Locate
+from hermes_build.compiler.tree import Tree
+from hermes_build.ir import Catalog, Tool
+
+PACKAGE_DOCSTRING = "The compiled program: its frozen registry, and one module for each tool."
+TOOLS_DOCSTRING = "One module for each tool: its argument types, and the decorator for its handler."
+
+
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """The generated files; ``modules`` maps a tool to its module's path, in the project."""
+
+    tree: Tree
+    modules: Mapping[str, str] = field(default_factory=dict)
+    templates: Mapping[str, str] = field(default_factory=dict)
+
+
+def module_name(tool: str) -> str:
+    """Return the name of a tool's generated module."""
+    return tool.replace("-", "_")
+
+
+def emit(
+    project: Project,
+    catalog: Catalog,
+    registered: Mapping[str, str],
+    marks: Mapping[str, Digests],
+    memory: Memory,
+    locate: Locate,
+    findings: Findings,
+    *,
+    jobs: int = 1,
+) -> Emitted | None:
+    """Make every generated file; ``None``, with findings, where a template or the gate refuses.
+
+    ``registered`` maps a tool to the handler module that registers it. A tool whose schemas, and
+    everything else that its module is made from, are as remembered keeps the module on the disk.
+    """
+    templates = read_templates(project, findings)
+    renderer = Renderer(templates)
+    folder = project.output_folder
+    paths = {tool.name: f"{folder}/tools/{module_name(tool.name)}.py" for tool in catalog.tools}
+    shared = digest("\0".join([project.models, templates["tool.py.jinja"]]).encode())
+    keys = {
+        tool.name: f"{tool.name}:{marks[tool.name].authored}:{marks[tool.name].schema}:{shared}"
+        for tool in catalog.tools
+    }
+    tree: Tree = {}
+    wanted: list[Tool] = []
+    for tool in catalog.tools:
+        kept = memory.stubs.get(tool.name)
+        text = _standing(project, paths[tool.name], kept, keys[tool.name])
+        if kept is None or text is None:
+            wanted.append(tool)
+        else:
+            tree[paths[tool.name]] = text
+            _say(tool, kept.problems, locate, findings)
+    try:
+        made = _modules(project, renderer, wanted, marks, jobs)
+        for tool, (text, problems) in zip(wanted, made, strict=True):
+            tree[paths[tool.name]] = text
+            _say(tool, problems, locate, findings)
+            memory.keep_stub(tool.name, RememberedStub(keys[tool.name], digest(text), problems))
+        records, mark = catalogue(
+            catalog, registered, {name: one.schema for name, one in marks.items()}
+        )
+        registry = registry_module(renderer, mark)
+        check_registry(registry)
+        tree[f"{folder}/registry.py"] = registry.encode()
+        tree[f"{folder}/{layout.CATALOGUE}"] = records
+        tree[f"{folder}/__init__.py"] = package_module(renderer, PACKAGE_DOCSTRING).encode()
+        tree[f"{folder}/tools/__init__.py"] = package_module(renderer, TOOLS_DOCSTRING).encode()
+    except TemplateFailed as error:
+        path = f"{project.templates}/{error.name}"
+        findings.add("HB5007", f"`{error.name}`: {error.message}", Span(path, error.line))
+        return None
+    except Refused as error:
+        findings.add(
+            "HB5006",
+            f"generated code was refused: {error}",
+            help=("a template of the project's own may hold only what the built-in ones do",),
+        )
+        return None
+    memory.stubs = {name: one for name, one in memory.stubs.items() if name in paths}
+    used = {name: digest(text.encode()) for name, text in templates.items()}
+    return Emitted(tree, paths, used)
+
+
+def read_templates(project: Project, findings: Findings) -> dict[str, str]:
+    """Return the templates: the built-in ones, each replaced by the project's file of its name."""
+    templates = builtin_templates()
+    for name in templates:
+        try:
+            data = (project.root / project.templates / name).read_bytes()
+            templates[name] = data.decode().replace("\r\n", "\n")
+        except FileNotFoundError:
+            continue
+        except NotADirectoryError:
+            break
+        except (OSError, UnicodeDecodeError) as error:
+            path = f"{project.templates}/{name}"
+            findings.add("HB5007", f"`{name}` cannot be read: {error}", Span(path))
+    return templates
+
+
+def _standing(
+    project: Project, path: str, kept: RememberedStub | None, key: str
+) -> bytes | None:
+    """The module on the disk, if it is the one that was made from the same things."""
+    if kept is None or kept.key != key:
+        return None
+    try:
+        with open(project.root / path, "rb", buffering=0) as file:
+            data = file.read()
+    except OSError:
+        return None
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n")
+    return data if digest(data) == kept.module else None
+
+
+def _modules(
+    project: Project,
+    renderer: Renderer,
+    tools: Sequence[Tool],
+    marks: Mapping[str, Digests],
+    jobs: int,
+) -> list[tuple[bytes, tuple[str, ...]]]:
+    if not tools:
+        return []
+    requests = [StubRequest(tool.name, tool.parameters, tool.output_schema) for tool in tools]
+    stubs = make_stubs(requests, project.models, jobs)
+    made = []
+    for tool in tools:
+        stub = stubs[tool.name]
+        text = _tool_module(renderer, tool, stub, marks[tool.name].schema)
+        check_module(text, project.models)
+        made.append((text.encode(), stub.problems))
+    return made
+
+
+def _tool_module(renderer: Renderer, tool: Tool, stub: Stub, schema: str) -> str:
+    kind = {None: "EitherImplements", False: "Implements", True: "AsyncImplements"}[tool.is_async]
+    values = {
+        "name": tool.name,
+        "docstring": f"The tool `{tool.name}`.",
+        "imports": stub.imports,
+        "body": stub.body,
+        "args": stub.args,
+        "result": stub.result,
+        "implements": kind,
+        "digest": schema,
+    }
+    return renderer.render("tool.py.jinja", values)
+
+
+def _say(tool: Tool, problems: Sequence[str], locate: Locate, findings: Findings) -> None:
+    for problem in problems:
+        findings.add(
+            "HB1120",
+            f"the stub of `{tool.name}` is `Any`: {problem}",
+            locate(tool.place, "parameters", key=True),
+            help=("calls are validated all the same; only the types for the handler are lost",),
+            tool=tool.name,
+        )

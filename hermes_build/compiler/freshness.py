@@ -1,0 +1,44 @@
+"""Whether the generated files and the lock are what the sources give."""
+
+from __future__ import annotations
+
+from hermes_build.compiler.diagnostics import Diagnostic, Findings, Span
+from hermes_build.compiler.lock import Lock
+from hermes_build.compiler.lock_differences import differences
+from hermes_build.compiler.project import Project
+from hermes_build.compiler.root import LOCK
+from hermes_build.compiler.tree import Tree, compare, read_lock, report
+
+_SHOWN = 20
+
+
+def stale(project: Project, tree: Tree, lock: Lock) -> list[Diagnostic]:
+    """Return a finding for each generated file, and for the lock, that is not as it should be."""
+    findings = Findings()
+    _, owned = read_lock(project.root, LOCK, Findings())
+    report(compare(project.root, tree, owned, project.output_folder), tree, project.root, findings)
+    findings.extend(stale_lock(project, lock))
+    return findings.sorted()
+
+
+def stale_lock(project: Project, lock: Lock) -> list[Diagnostic]:
+    """Return a finding when the lock is missing, unreadable, or says otherwise than the sources."""
+    findings = Findings()
+    old, _ = read_lock(project.root, LOCK, findings)
+    if old is None:
+        if not len(findings):
+            help = ("run `hermes-build compile`",)
+            findings.add("HB5004", "there is no lock", Span(LOCK), help=help)
+        return findings.sorted()
+    rows = [str(one) for one in differences(old, lock)]
+    if rows:
+        more = [f"and {len(rows) - _SHOWN} more"] if len(rows) > _SHOWN else []
+        places = "one place" if len(rows) == 1 else f"{len(rows)} places"
+        findings.add(
+            "HB5004",
+            f"the lock differs from what the sources give in {places}",
+            Span(LOCK),
+            notes=[*rows[:_SHOWN], *more],
+            help=("run `hermes-build compile`, and review what it changes in the lock",),
+        )
+    return findings.sorted()

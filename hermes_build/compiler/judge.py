@@ -1,0 +1,63 @@
+"""Everything that ``check`` decides, in one verdict."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from hermes_build.compiler.diagnostics import Diagnostic, Findings, position
+from hermes_build.compiler.drift import probe_handlers
+from hermes_build.compiler.freshness import stale
+from hermes_build.compiler.memory import Memory
+from hermes_build.compiler.pipeline import build
+from hermes_build.compiler.project import Project, read_project
+from hermes_build.compiler.root import LOCK
+from hermes_build.compiler.verdict import Watch
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The findings by place, on what they rest, and how many files were read."""
+
+    findings: tuple[Diagnostic, ...]
+    watch: Watch
+    files: int
+
+
+def judge(root: Path, memory: Memory, *, imports: bool) -> Judgement:
+    """Compile in memory, compare with the disk, and import the handlers of what is fresh.
+
+    Handlers are judged against the generated files, so that stale ones must be compiled first.
+    """
+    findings = Findings()
+    project = read_project(root, findings)
+    watch = Watch(root)
+    watch.add(*watched(project))
+    made = build(project, memory, findings)
+    found = list(made.findings)
+    if made.tree is not None and made.lock is not None:
+        outdated = stale(project, made.tree, made.lock)
+        found += outdated
+        if imports and not outdated:
+            drift = Findings()
+            watch.add(*probe_handlers(project, drift))
+            found += drift
+    files = sum(1 for _ in made.sources)
+    return Judgement(tuple(sorted(found, key=position)), watch, files)
+
+
+def watched(project: Project) -> tuple[str, ...]:
+    """Return the paths below the root on which a verdict rests, whether they exist or not."""
+    source = [] if project.source == "." else [project.source]
+    handlers = ["/".join([*source, *name.split(".")]) for name in project.handlers]
+    return (
+        "hermes-build.toml",
+        "pyproject.toml",
+        LOCK,
+        project.specs,
+        project.toolsets,
+        project.templates,
+        project.output_folder,
+        *handlers,
+        *(f"{path}.py" for path in handlers),
+    )
