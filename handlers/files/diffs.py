@@ -118,9 +118,8 @@ def _groups(edits: Sequence[Edit]) -> list[list[Edit]]:
 
 
 def _line(sign: str, line: str) -> str:
-    return (
-        f"{sign}{line}" if line.endswith("\n") else f"{sign}{line}\n\\ No newline at end of file\n"
-    )
+    end = "" if line.endswith("\n") else "\n\\ No newline at end of file\n"
+    return f"{sign}{line}{end}"
 
 
 def _range(start: int, length: int) -> str:

@@ -1,49 +1,41 @@
 """Finding the passage that an edit means, when it is not quite the passage that stands there.
 
 Strategies are tried from the strictest to the most lenient, and the first that finds anything
-decides. Every strategy refuses a passage that stands in more than one place. A lenient match never
-writes the model's idea of an unchanged line over the file's own: lines that the old and the new
-text share keep what the file has, and only lines that really change are taken from the new text,
-indented as the file is.
+decides. Every strategy refuses a passage that stands in more than one place.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher, get_close_matches
+from difflib import get_close_matches
 from itertools import accumulate
-from typing import TypeAlias
 
-from handlers.files.diffs import Edit, aligned, split_lines
+from handlers.files.diffs import Edit, split_lines
+from handlers.files.passages import KEYS, Passage
 from handlers.files.refusal import Refusal
-
-Key: TypeAlias = Callable[[str], str]
 
 LISTED = 10
 """How many places of an ambiguous passage are named."""
 
-ALIKE = 0.8
-"""How alike a passage must be as a whole, and no line less than `LINE_ALIKE`, by difflib's ratio."""
+SIMILAR = "similar context"
 
-LINE_ALIKE = 0.6
-
-_TYPOGRAPHY = str.maketrans(
-    {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-", "\u00a0": " "}
-    | {"\u202f": " ", "\u2009": " ", "…": "..."}
-)
 _NUMBERED = re.compile(r"\s*\d+\|")
 
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """What is to be changed: ``edits`` by lines, the ``strategy``, and each place's first line."""
+    """What is to be changed: ``edits`` by lines, and where.
+
+    ``places`` holds the first lines (from 1) of the first places, ``count`` is how many there are.
+    """
 
     edits: tuple[Edit, ...]
     strategy: str
     places: tuple[int, ...]
+    count: int
 
 
 def find_replacement(text: str, old: str, new: str, replace_all: bool = False) -> Replacement:
@@ -63,18 +55,28 @@ def find_replacement(text: str, old: str, new: str, replace_all: bool = False) -
             places = [text.count("\n", 0, start) + 1 for start in starts[: LISTED + 1]]
             return _checked(edits, strategy, places, len(starts), replace_all)
     lines = split_lines(text)
-    passage = _Passage(lines, old, new)
     if old.strip():
-        for strategy, key in _KEYS:
-            starts = passage.windows(key, apart=replace_all)
-            if strategy == "indentation":
-                starts = [start for start in starts if passage.indents(start) is not None]
-            if starts:
-                return passage.replacement(strategy, starts, replace_all)
-        starts = passage.similar()
-        if starts:
-            return passage.replacement("similar context", starts, replace_all=False)
+        passage = Passage(lines, old, new)
+        for strategy, starts in _lenient(passage, replace_all):
+            edits = [passage.edit(start) for start in starts]
+            places = [start + 1 for start in starts]
+            # What is merely alike is changed in one place or not at all.
+            every = replace_all and strategy != SIMILAR
+            return _checked(edits, strategy, places, len(starts), every)
     raise _not_found(lines, text, old, new)
+
+
+def _lenient(passage: Passage, replace_all: bool) -> Iterator[tuple[str, list[int]]]:
+    """Each strategy that finds the passage, with the lines (from 0) where it does."""
+    for strategy, key in KEYS:
+        starts = passage.windows(key, apart=replace_all)
+        if strategy == "indentation":
+            starts = [start for start in starts if passage.indents(start) is not None]
+        if starts:
+            yield strategy, starts
+    starts = passage.similar()
+    if starts:
+        yield SIMILAR, starts
 
 
 def file_end(text: str) -> str:
@@ -96,7 +98,8 @@ def _spellings(text: str, old: str, new: str) -> list[tuple[str, str, str]]:
 
 def _occurrences(text: str, wanted: str, apart: bool) -> list[int]:
     """Where a passage starts; unless ``apart``, occurrences that overlap count too."""
-    starts, step = [], len(wanted) if apart else 1
+    starts: list[int] = []
+    step = len(wanted) if apart else 1
     position = text.find(wanted)
     while position >= 0 and (apart or len(starts) <= LISTED):
         starts.append(position)
@@ -144,155 +147,7 @@ def _checked(
             lines=list(places[:LISTED]),
             strategy=strategy,
         )
-    return Replacement(tuple(edits), strategy, tuple(places))
-
-
-def _indent(line: str) -> str:
-    return line[: len(line) - len(line.lstrip(" \t"))]
-
-
-def _spaces(line: str) -> str:
-    return " ".join(line.split())
-
-
-def _typography(line: str) -> str:
-    return _spaces(line.translate(_TYPOGRAPHY))
-
-
-_KEYS: tuple[tuple[str, Key], ...] = (
-    ("trailing whitespace", str.rstrip),
-    ("indentation", str.strip),
-    ("whitespace", _spaces),
-    ("typography", _typography),
-)
-
-
-class _Passage:
-    """An old and a new text as whole lines, looked for in the lines of a file."""
-
-    def __init__(self, lines: Sequence[str], old: str, new: str) -> None:
-        self.lines = lines
-        # A text that ends with a line end means whole lines; then nothing follows its last one.
-        whole = old.endswith("\n")
-        self.old = [one.rstrip("\r") for one in old.removesuffix("\n").split("\n")]
-        self.new = [one.rstrip("\r") for one in new.removesuffix("\n" * whole).split("\n")]
-        if whole and not new:
-            self.new = []
-        self.blocks = aligned(self.old, self.new)
-
-    def windows(self, key: Key, apart: bool) -> list[int]:
-        """Each line of the file at which the old text stands, compared by ``key``."""
-        wanted = [key(line) for line in self.old]
-        found = [key(line) for line in self.lines]
-        starts: list[int] = []
-        for start in range(len(found) - len(wanted) + 1):
-            if found[start] == wanted[0] and found[start : start + len(wanted)] == wanted:
-                if not apart or not starts or start >= starts[-1] + len(wanted):
-                    starts.append(start)
-        return starts
-
-    def indents(self, start: int) -> dict[str, str] | None:
-        """Which indentation of the file stands for which of the old text; None if for several."""
-        pairs: dict[str, str] = {}
-        for line, here in zip(self.old, self.lines[start:], strict=False):
-            if line.strip() and pairs.setdefault(_indent(line), _indent(here)) != _indent(here):
-                return None
-        return pairs
-
-    def similar(self) -> list[int]:
-        """Windows in which what is changed stands as given, and what stays is merely alike."""
-        firm = self._firm_lines()
-        anchor = next((at for at in firm if len(self.old[at].strip()) > 2), None)
-        if anchor is None or len(self.old) < 3:
-            return []
-        wanted = [_typography(line) for line in self.old]
-        found = [_typography(line) for line in self.lines]
-        starts = [at - anchor for at, line in enumerate(found) if line == wanted[anchor]]
-        return [
-            start
-            for start in starts[:200]
-            if 0 <= start <= len(found) - len(wanted)
-            and all(found[start + at] == wanted[at] for at in firm)
-            and _alike(wanted, found[start : start + len(wanted)])
-        ]
-
-    def _firm_lines(self) -> list[int]:
-        """The old lines that go away, and the neighbours of each place where new lines come in."""
-        firm: set[int] = set()
-        for equal, a, b, _, _ in self.blocks:
-            if not equal:
-                firm |= set(range(a, b)) or {max(0, a - 1), min(len(self.old) - 1, a)}
-        return sorted(firm)
-
-    def replacement(self, strategy: str, starts: Sequence[int], replace_all: bool) -> Replacement:
-        edits = [self._edit(start) for start in starts]
-        return _checked(edits, strategy, [one + 1 for one in starts], len(starts), replace_all)
-
-    def _edit(self, start: int) -> Edit:
-        end = start + len(self.old)
-        window = self.lines[start:end]
-        line_end = "\r\n" if window[0].endswith("\r\n") else "\n"
-        pairs = self._loose_indents(start)
-        result: list[str] = []
-        for equal, a, b, c, d in self.blocks:
-            if equal:
-                result += window[a:b]
-            else:
-                result += [_reindented(line, pairs) + line_end for line in self.new[c:d]]
-        if end < len(self.lines) or window[-1].endswith("\n"):
-            result = [one if one.endswith("\n") else one + line_end for one in result]
-        elif result:
-            result = [one if one.endswith("\n") else one + line_end for one in result]
-            result[-1] = result[-1].removesuffix("\n").removesuffix("\r")
-        return Edit(start, end, tuple(result))
-
-    def _loose_indents(self, start: int) -> dict[str, str]:
-        pairs: dict[str, str] = {}
-        for line, here in zip(self.old, self.lines[start:], strict=False):
-            if line.strip():
-                pairs.setdefault(_indent(line), _indent(here))
-        return pairs
-
-
-def _reindented(line: str, pairs: dict[str, str]) -> str:
-    """A line of the new text with the indentation that the file has for its own."""
-    indent = _indent(line)
-    if not line.strip() or not pairs:
-        return line
-    if indent in pairs:
-        return pairs[indent] + line[len(indent) :]
-    below = [one for one in pairs if indent.startswith(one)]
-    if below:
-        base = max(below, key=len)
-        return pairs[base] + _converted(indent[len(base) :], pairs) + line[len(indent) :]
-    base = min(pairs, key=len)
-    if base.startswith(indent):
-        fewer = len(_converted(base[len(indent) :], pairs))
-        return pairs[base][: max(0, len(pairs[base]) - fewer)] + line[len(indent) :]
-    return line
-
-
-def _converted(indent: str, pairs: dict[str, str]) -> str:
-    """Deeper indentation in the file's own kind, where the file has tabs for spaces or spaces for tabs."""
-    for ours, theirs in pairs.items():
-        if not ours or not theirs or {*ours, *theirs} != {" ", "\t"}:
-            continue
-        if set(ours) == {" "} and len(ours) % len(theirs) == 0 and set(indent) == {" "}:
-            tabs, spaces = divmod(len(indent), len(ours) // len(theirs))
-            return "\t" * tabs + " " * spaces
-        if set(theirs) == {" "} and len(theirs) % len(ours) == 0 and set(indent) == {"\t"}:
-            return " " * (len(indent) * (len(theirs) // len(ours)))
-    return indent
-
-
-def _alike(wanted: Sequence[str], found: Sequence[str]) -> bool:
-    ratios = []
-    for one, other in zip(wanted, found, strict=True):
-        ratio = 1.0 if one == other else SequenceMatcher(None, one, other).ratio()
-        if ratio < LINE_ALIKE:
-            return False
-        ratios.append(ratio)
-    return sum(ratios) / len(ratios) >= ALIKE
+    return Replacement(tuple(edits), strategy, tuple(places[:LISTED]), count)
 
 
 def _not_found(lines: Sequence[str], text: str, old: str, new: str) -> Refusal:
@@ -317,13 +172,10 @@ def _not_found(lines: Sequence[str], text: str, old: str, new: str) -> Refusal:
             "old_string was not found. Read the file again and copy the passage from it."
         )
     at = stripped.index(near[0])
-    first, last = max(0, at - 2), min(len(lines), at + 3)
-    shown = [
-        f"{first + i + 1:5d}|{line.rstrip()[:200]}" for i, line in enumerate(lines[first:last])
-    ]
+    around = range(max(0, at - 2), min(len(lines), at + 3))
     return Refusal(
         f"old_string was not found. The nearest line is {at + 1}; read the file again and copy "
         "the passage from it.",
         line=at + 1,
-        nearest="\n".join(shown),
+        nearest="\n".join(f"{one + 1:5d}|{lines[one].rstrip()[:200]}" for one in around),
     )
