@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
 import pytest
-from hermes_build.compiler.load import parse
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_build.compiler import spec
 from hermes_build.compiler.diagnostics import Diagnostic, Findings, Label, Span
 from hermes_build.compiler.keywords import KNOWN
+from hermes_build.compiler.load import Source, parse
 from hermes_build.compiler.project import Ignore, Lint, Project, read_project
 from hermes_build.compiler.publish import SCHEMAS, schema_text
 from hermes_build.compiler.report import as_json
@@ -96,9 +97,7 @@ def test_the_reference_specs_fit(folder: str, name: str) -> None:
         assert not len(findings)
 
 
-def spec_source(text: str):
-    from hermes_build.compiler.load import Source
-
+def spec_source(text: str) -> Source:
     return Source("tool_specs/a.yaml", text, "0" * 64)
 
 
@@ -238,8 +237,6 @@ def test_a_document_fits_the_schema_just_when_the_reader_takes_it(
 def test_settings_fit_the_schema_just_when_the_project_takes_them(
     text: str, fits: bool, tmp_path: Path
 ) -> None:
-    import tomllib
-
     (tmp_path / "hermes-build.toml").write_text(text)
     findings = Findings()
     read_project(tmp_path, findings)

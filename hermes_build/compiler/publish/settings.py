@@ -15,12 +15,8 @@ def config_schema() -> JsonObject:
         "type": "string",
         "pattern": r"^(?![/\\])(?!.*:)(?!(.*[/\\])?[.][.]([/\\]|$)).+$",
     }
-    code: JsonObject = {
-        "anyOf": [
-            {"enum": list(CODES)},
-            {"type": "string", "pattern": "^H(B[0-9]{0,3})?$"},
-        ]
-    }
+    beginnings = {code[:length] for code in CODES for length in range(1, len(code))}
+    code: JsonObject = {"enum": [*CODES, *sorted(beginnings)]}
     ignore = closed(
         "One suppression.",
         {
