@@ -1,0 +1,49 @@
+"""Directives in comments: which findings the author of a file has decided to live with."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+
+from hermes_build.compiler import yaml12
+from hermes_build.compiler.load import Suppression
+from hermes_build.compiler.yaml_places import Lines
+
+_DIRECTIVE = re.compile(
+    r"(?:^|(?<=[ \t]))#[ \t]*hermes-build:[ \t]*ignore\b[ \t]*(?:\[([^\]\n]*)\])?([^\n]*)",
+    re.MULTILINE,
+)
+_CONTENT = re.compile(r"^[ \t]*[^#\s]", re.MULTILINE)
+
+
+def directives(path: str, text: str) -> Iterator[Suppression]:
+    """Yield each ``# hermes-build: ignore[CODE, ...] reason`` of a text, from the top.
+
+    At the end of a line it is for that line; on a line of its own, for the next line that is
+    neither blank nor a comment. What only looks like a comment, inside a text, is none.
+    """
+    found = list(_DIRECTIVE.finditer(text))
+    if not found:
+        return
+    scalars = [(_body(text, one), one.end) for one in yaml12.tokens(text) if one.kind == "scalar"]
+    starts = [start for start, _ in scalars]
+    lines = Lines(path, text)
+    for match in found:
+        before = bisect_right(starts, match.start()) - 1
+        if before >= 0 and match.start() < scalars[before][1]:
+            continue
+        line, column = lines.position(match.start())
+        if not text[match.start() - column + 1 : match.start()].strip():
+            content = _CONTENT.search(text, match.end())
+            line = lines.position(content.end() - 1)[0] if content is not None else line
+        codes = tuple(filter(None, re.split(r"[,\s]+", match[1] or "")))
+        end = match.start() + len(match[0].rstrip())
+        yield Suppression(line, codes, match[2].strip(), lines.span(match.start(), end))
+
+
+def _body(text: str, scalar: yaml12.Token) -> int:
+    """Return where the text of a scalar begins: a block's begins below its first line."""
+    if scalar.style in ("|", ">"):
+        return text.find("\n", scalar.start) + 1 or scalar.end
+    return scalar.start

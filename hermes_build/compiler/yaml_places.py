@@ -1,0 +1,99 @@
+"""Where the nodes of a YAML text stand: from offsets to lines and columns."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from itertools import accumulate
+from typing import Any
+
+from hermes_build.compiler.diagnostics import Span
+from hermes_build.compiler.yaml12 import Broken, MappingNode, Node, ScalarNode, SequenceNode, nodes
+
+
+class Lines:
+    """The lines of one text; they end at LF alone, whatever else a parser takes for a break."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.text = text
+        lengths = (len(line) + 1 for line in text.split("\n"))
+        self._starts = list(accumulate(lengths, initial=0))[:-1]
+
+    def position(self, offset: int) -> tuple[int, int]:
+        """Return the line and the column of an offset, both from 1."""
+        line = bisect_right(self._starts, offset)
+        return line, offset - self._starts[line - 1] + 1
+
+    def span(self, start: int, end: int) -> Span:
+        """Return the span of the characters from ``start`` up to ``end``, offsets from 0."""
+        return Span(self.path, *self.position(start), *self.position(max(start, end)))
+
+    def character(self, offset: int) -> Span:
+        """Return the span of one character, or of the end of the text's last line with anything."""
+        if offset >= len(self.text):
+            offset = len(self.text.rstrip())
+        return self.span(offset, offset + (self.text[offset : offset + 1] not in ("", "\n")))
+
+    def node(self, node: Node) -> Span:
+        """Return the span of a node without the blank lines and comments that follow it."""
+        return self.span(node.start_mark.index, self.end(node))
+
+    def end(self, node: Node) -> int:
+        """Return the offset at which a node ends.
+
+        A parser ends a block where it meets what comes next; here it ends with its last part.
+        """
+        start = node.start_mark.index
+        last: Any = node
+        for _ in range(len(self.text)):
+            if last.__class__ is ScalarNode or last.flow_style or not last.value:
+                break
+            inner = last.value[-1]
+            last = inner if last.__class__ is SequenceNode else inner[1]
+            if last.start_mark.index < start:  # An alias: what it names stands further up.
+                break
+        end: int = last.end_mark.index
+        if end < start or last.start_mark.index < start:
+            end = node.end_mark.index
+        return start + len(self.text[start:end].rstrip())
+
+
+class Places:
+    """The composed nodes of a text."""
+
+    def __init__(self, lines: Lines, roots: list[Node]) -> None:
+        self._lines = lines
+        self._roots = roots
+
+    @staticmethod
+    def of(path: str, text: str) -> Places:
+        """Compose a text, up to where it is broken."""
+        roots: list[Node] = []
+        try:
+            roots.extend(nodes(text))
+        except Broken:
+            pass
+        return Places(Lines(path, text), roots)
+
+    def at(self, index: int, pointer: tuple[str | int, ...], *, key: bool) -> Span:
+        """Return the place that `load.Document.at` promises."""
+        if index >= len(self._roots):
+            return self._lines.span(0, 0)
+        node = self._roots[index]
+        name: Node | None = None
+        for step in pointer:
+            found = _step(node, step)
+            if found is None:
+                return self._lines.node(node)
+            name, node = found
+        return self._lines.node(name if key and name is not None else node)
+
+
+def _step(node: Node, step: str | int) -> tuple[Node | None, Node] | None:
+    if isinstance(node, MappingNode):
+        for name, value in node.value:
+            if name.value == step:
+                return name, value
+    elif isinstance(node, SequenceNode) and isinstance(step, int) and 0 <= step < len(node.value):
+        return None, node.value[step]
+    return None
