@@ -1,0 +1,219 @@
+"""The values that a schema carries: defaults, examples, enum members and constants must fit it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container
+from functools import cached_property
+from typing import Any
+
+import jsonschema_rs
+
+from hermes_build.compiler.diagnostics import Findings, Label
+from hermes_build.compiler.keywords import ANNOTATIONS, Pointer
+from hermes_build.compiler.load import Document
+from hermes_build.compiler.schema.explain import Reason, value_reason
+from hermes_build.compiler.schema.link import Checked, Linked
+from hermes_build.compiler.schema.part import Part
+from hermes_build.compiler.schema.refs import fragment, schema_at
+from hermes_build.ir import JsonObject, Schema
+
+_VALUED = frozenset(("default", "examples", "enum", "const"))
+
+_PLAIN = ANNOTATIONS | {"type", "default", "format"}
+_PLAIN_NUMBER = _PLAIN | {"minimum", "maximum"}
+_PLAIN_ENUM = _PLAIN | {"enum"}
+_PLAIN_ARRAY = _PLAIN | {"items", "maxItems", "uniqueItems"}
+
+_IS: dict[str, Callable[[Any], bool]] = {
+    "string": lambda value: value.__class__ is str,
+    "boolean": lambda value: value.__class__ is bool,
+    "integer": lambda value: value.__class__ is int,
+    "number": lambda value: value.__class__ is int or value.__class__ is float,
+    "null": lambda value: value is None,
+    "array": lambda value: value.__class__ is list,
+    "object": lambda value: value.__class__ is dict,
+}
+
+
+class Judge:
+    """Validation by any schema inside one bundled schema; compiled when first needed."""
+
+    def __init__(self, schema: Schema) -> None:
+        self.schema = schema
+
+    @cached_property
+    def _compiled(self) -> jsonschema_rs.ValidatorMap:
+        return jsonschema_rs.validator_map_for(self.schema, offline=True)
+
+    @cached_property
+    def _registry(self) -> jsonschema_rs.Registry:
+        return jsonschema_rs.Registry([("hb:schema", self.schema)])
+
+    def refusal(self, pointer: Pointer, value: Any) -> str | None:
+        """The engine's sentence when the schema at ``pointer`` refuses ``value``."""
+        place = "".join("/" + str(one).replace("~", "~0").replace("/", "~1") for one in pointer)
+        judge: Any = self._compiled.get("#" + place)
+        if judge is None:  # the engine's map leaves out what only an unknown keyword holds
+            judge = jsonschema_rs.Draft202012Validator(
+                {"$ref": "hb:schema" + fragment(pointer)}, registry=self._registry, offline=True
+            )
+        if judge.is_valid(value):
+            return None
+        return str(next(judge.iter_errors(value)).message)
+
+
+def check_values(linked: Linked, unsatisfiable: Container[Pointer] = ()) -> None:
+    """Report the values in a schema that the schema around them refuses.
+
+    Schemas that no value fits, by their place in the bundle, have a finding already.
+    """
+    judge = Judge(linked.schema)
+    for part in linked.parts:
+        for pointer, node in part.nodes:
+            if (
+                isinstance(node, dict)
+                and not _VALUED.isdisjoint(node)
+                and (*part.inside, *pointer) not in unsatisfiable
+            ):
+                _check_node(part, pointer, node, judge)
+
+
+def _check_node(part: Part, pointer: Pointer, node: JsonObject, judge: Judge) -> None:
+    members = node.get("enum")
+    if isinstance(members, list) and not _enum_is_plain(node, members):
+        refused = [
+            nth
+            for nth, one in enumerate(members)
+            if judge.refusal((*part.inside, *pointer), one) is not None
+        ]
+        if refused and len(refused) == len(members):
+            part.report(
+                "HB1110",
+                "no member of the enum fits the schema around it",
+                *pointer,
+                "enum",
+                key=True,
+                label="no value can fit",
+                help=("make `type` and the other keywords agree with the members",),
+            )
+            return
+        for nth in refused:
+            _refuse(part, pointer, ("enum", nth), members[nth], judge, "HB1104")
+    if (
+        "const" in node
+        and not _fits_plainly(node, node["const"])
+        and _refuse(part, pointer, ("const",), node["const"], judge, "HB1104")
+    ):
+        return
+    if "default" in node and not _fits_plainly(node, node["default"]):
+        _refuse(part, pointer, ("default",), node["default"], judge, "HB1103")
+    if isinstance(node.get("examples"), list):
+        for nth, one in enumerate(node["examples"]):
+            if not _fits_plainly(node, one):
+                _refuse(part, pointer, ("examples", nth), one, judge, "HB1105")
+
+
+_MESSAGES = {
+    "HB1103": "`default` does not fit the schema of its own property",
+    "HB1104": "`{}` has a value that the schema around it refuses",
+    "HB1105": "an example does not fit the schema that it stands in",
+}
+
+
+def _refuse(
+    part: Part, pointer: Pointer, place: Pointer, value: Any, judge: Judge, code: str
+) -> bool:
+    """Report a value when its schema refuses it; return whether it did."""
+    inside = (*part.inside, *pointer)
+    sentence = judge.refusal(inside, value)
+    if sentence is None:
+        return False
+    reason = value_reason(judge.schema, fragment(inside), value, sentence)
+    node = schema_at(part.schema, pointer)
+    labels = []
+    if not reason.pointer and isinstance(node, dict) and reason.keyword in node:
+        labels.append(Label(part.span(*pointer, reason.keyword), "refused by this"))
+    part.report(
+        code,
+        _MESSAGES[code].format(place[0]),
+        *pointer,
+        *place,
+        *reason.pointer,
+        label=reason.sentence,
+        labels=labels,
+        help=_help(code, value, node, reason),
+    )
+    return True
+
+
+def _help(code: str, value: Any, node: Schema, reason: Reason) -> tuple[str, ...]:
+    kind = node.get("type") if isinstance(node, dict) else None
+    if value is None and isinstance(kind, str):
+        allowed = f'write `type: [{kind}, "null"]` if null is a value'
+        return (f"leave `default` out, or {allowed}",) if code == "HB1103" else (allowed,)
+    if reason.keyword in ("minimum", "exclusiveMinimum"):
+        return (f"raise the value, or lower `{reason.keyword}`",)
+    if reason.keyword in ("maximum", "exclusiveMaximum"):
+        return (f"lower the value, or raise `{reason.keyword}`",)
+    if reason.keyword == "enum":
+        return ("use a member of `enum`, or add this one",)
+    if kind == "string" and isinstance(value, int | float) and reason.keyword == "type":
+        return ("put it in quotes if it is meant as text",)
+    return ()
+
+
+def _enum_is_plain(node: JsonObject, members: list[Any]) -> bool:
+    """Whether the members fit for certain, so that no validator is needed."""
+    if not node.keys() <= _PLAIN_ENUM:
+        return False
+    kind = node.get("type")
+    if kind is None:
+        return True
+    fits = _IS.get(kind) if isinstance(kind, str) else None
+    return fits is not None and all(map(fits, members))
+
+
+def _fits_plainly(node: JsonObject, value: Any) -> bool:
+    """Whether a value fits for certain; False leaves the verdict to the validator."""
+    kind = node.get("type")
+    if not isinstance(kind, str) or kind not in _IS or not _IS[kind](value):
+        return False
+    keys = node.keys()
+    if keys <= _PLAIN:
+        return True
+    if kind in ("integer", "number") and keys <= _PLAIN_NUMBER:
+        return bool(node.get("minimum", value) <= value <= node.get("maximum", value))
+    if kind == "string" and keys <= _PLAIN_ENUM:
+        return value in node["enum"]
+    return kind == "array" and not value and keys <= _PLAIN_ARRAY
+
+
+def check_examples(
+    document: Document,
+    checked: Checked,
+    findings: Findings,
+    *,
+    ours: bool,
+    tool: str | None,
+) -> None:
+    """Report the examples of a tool's document whose ``args`` its parameters refuse."""
+    examples = document.value.get("examples")
+    if not isinstance(examples, list):
+        return
+    judge = Judge(checked.schema)
+    for nth, example in enumerate(examples):
+        if not isinstance(example, dict) or "args" not in example:
+            continue  # reading the spec reports its shape
+        sentence = judge.refusal((), example["args"])
+        if sentence is None:
+            continue
+        reason = value_reason(checked.schema, "#", example["args"], sentence)
+        place = ("examples", nth, "args", *reason.pointer)
+        findings.add(
+            "HB1105",
+            "an example does not fit the parameters of its tool",
+            document.at(*place),
+            label=reason.sentence,
+            severity=None if ours else "warning",
+            tool=tool,
+        )
