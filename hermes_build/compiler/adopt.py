@@ -157,7 +157,7 @@ def _spec(
     for change in changes:
         _report_change(one, change, findings)
     for what in one.dropped:
-        _changed(one, f"loses {what}: a spec has no place for it", findings)
+        _changed(one, f"loses {what}", findings)
     optional: JsonObject = {
         "toolset": toolset,
         "title": one.title,

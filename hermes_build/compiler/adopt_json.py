@@ -31,7 +31,7 @@ class Definition:
     """One tool as its source defines it, in the fields of a spec; nothing is mapped yet.
 
     ``span`` and ``label`` say where it stands. ``dropped`` lists what a spec has no field for,
-    as sentences' ends. ``comment`` is written above the spec.
+    as the ends of sentences that begin with "loses". ``comment`` is written above the spec.
     """
 
     name: str
@@ -194,9 +194,10 @@ def _read_one(raw: Any, nth: int, span: Span) -> Definition:
     if description is not None and not isinstance(description, str):
         raise _Refused(f"has a {_kind(description)} for its description, not text")
     title, hints, dropped = _hints(value)
-    dropped += [f"`{one}`" for one in value if one not in (*_MEANT, key, result)]
+    strange = [one for one in value if one not in (*_MEANT, key, result)]
     if value is not raw:
-        dropped += [f"`{one}`" for one in raw if one not in ("type", *_WRAPPERS)]
+        strange += [one for one in raw if one not in ("type", *_WRAPPERS)]
+    dropped += [f"{one!a}, which a spec has no place for" for one in strange]
     return Definition(
         name=name,
         description=description,
@@ -250,11 +251,11 @@ def _hints(value: JsonObject) -> tuple[str | None, JsonObject, list[str]]:
         elif key in _ANNOTATIONS and isinstance(one, bool):
             hints[_ANNOTATIONS[key]] = one
         elif one is not None:
-            dropped.append(f"`annotations.{key}`")
+            dropped.append(f"the annotation {key!a}, which a spec has no place for")
     if hints.get("read_only") and hints.get("destructive"):
         # MCP lets a server send both and says that the second then means nothing.
         del hints["destructive"]
-        dropped.append("`annotations.destructiveHint`, which contradicts `readOnlyHint`")
+        dropped.append("the hint `destructiveHint`, which contradicts `readOnlyHint`")
     return (title if isinstance(title, str) and title else None), hints, dropped
 
 

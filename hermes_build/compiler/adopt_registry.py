@@ -21,6 +21,10 @@ PROBE = Path(__file__).with_name("adopt_probe.py")
 TIMEOUT_SECONDS = 120.0
 STDERR_LINES = 12
 
+_DYNAMIC = (
+    "The program rewrites parts of this tool while it runs: `dynamic` may name fewer of them."
+)
+
 
 @dataclass(frozen=True, slots=True)
 class RawToolset:
@@ -164,20 +168,22 @@ def _definition(entry: JsonObject) -> Definition:
     name, schema = entry["name"], entry["schema"]
     described = schema.get("description")
     dropped = [
-        f"`schema.{key}`" for key in schema if key not in ("name", "description", "parameters")
+        f"{key!a} of its schema, which a spec has no place for"
+        for key in schema
+        if key not in ("name", "description", "parameters")
     ]
     if isinstance(schema.get("name"), str) and schema["name"] != name:
         dropped.append(f"the schema's own name `{schema['name']}`")
     if entry["description"] and described and entry["description"] != described:
-        dropped.append("the registered description: the one in the schema is what models read")
+        dropped.append("its registered description: models read the one in the schema")
     limit = entry["max_result_size_chars"]
     whole = limit is not None and math.isfinite(limit) and limit == int(limit) and limit > 0
     if limit is not None and not whole:
-        dropped.append(f"`max_result_size_chars`, which is {limit}")
+        dropped.append(f"`max_result_size_chars`, which is {limit} and so no limit")
     if entry["requires_env"]:
         # A list for the user's information there; here a requirement that would hide the tool.
         variables = ", ".join(entry["requires_env"])
-        dropped.append(f"`requires_env` ({variables}), which there decides nothing")
+        dropped.append(f"`requires_env` ({variables}), which decides nothing where it comes from")
     return Definition(
         name=name,
         description=described if isinstance(described, str) else entry["description"],
@@ -191,6 +197,7 @@ def _definition(entry: JsonObject) -> Definition:
         max_result_chars=int(limit) if whole else None,
         # The program may replace both wholly; only a person knows which parts it really rewrites.
         dynamic=("/description", "/parameters") if entry["dynamic"] else (),
+        comment=_DYNAMIC if entry["dynamic"] else "",
         dropped=tuple(dropped),
     )
 
@@ -216,7 +223,9 @@ def _toolsets(answer: JsonObject, findings: Findings) -> tuple[RawToolset, ...]:
                 tools=tuple(dict.fromkeys(one["tools"])),
                 includes=tuple(dict.fromkeys(one["includes"])),
                 aliases=tuple(sorted(alias for alias, target in aliases.items() if target == name)),
-                dropped=tuple(f"`{key}`" for key in one["more"]),
+                dropped=tuple(
+                    f"{key!a}, which a composition has no place for" for key in one["more"]
+                ),
             )
         )
     return tuple(found)

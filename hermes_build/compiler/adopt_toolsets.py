@@ -41,9 +41,7 @@ def settle(
     aliases: set[str] = set(names.values())
     for name, one in rows.items():
         for what in one.dropped:
-            findings.add(
-                "HB1305", f"the toolset `{name}` loses {what}: a composition has no place for it"
-            )
+            findings.add("HB1305", f"the toolset `{name}` loses {what}")
         if name in empty:
             _left_out(one, "it holds no tool", findings)
             continue
