@@ -7,39 +7,43 @@ these keywords. Where a merge cannot be exact the result is wider, never narrowe
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeAlias
 from urllib.parse import unquote
 
 Node: TypeAlias = dict[str, Any]
 
 _MOST_PRODUCTS = 64
-_MOST_STEPS = 4096
+_MOST_STEPS = 100_000
 _SHAPES = frozenset(
-    [
+    {
         "$ref",
-        "type",
-        "enum",
-        "properties",
-        "patternProperties",
         "additionalProperties",
+        "enum",
         "items",
+        "patternProperties",
         "prefixItems",
-    ]
+        "properties",
+        "type",
+    }
 )
 _COMBINING = frozenset({"$ref", "allOf", "anyOf", "oneOf", "const"})
 _ANNOTATIONS = ("description", "default")
-_TESTS = {
+_TESTS: dict[str, Callable[[Any], bool]] = {
     "string": lambda value: isinstance(value, str),
     "boolean": lambda value: isinstance(value, bool),
     "null": lambda value: value is None,
     "array": lambda value: isinstance(value, list),
     "object": lambda value: isinstance(value, dict),
-    "number": lambda value: isinstance(value, (int, float)) and not isinstance(value, bool),
-    "integer": lambda value: (
-        (isinstance(value, int) and not isinstance(value, bool))
-        or (isinstance(value, float) and value.is_integer())
-    ),
+    "number": lambda value: isinstance(value, int | float) and not isinstance(value, bool),
+    "integer": lambda value: _is_whole(value),
 }
+
+
+def _is_whole(value: Any) -> bool:
+    if isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 class Impossible(ValueError):

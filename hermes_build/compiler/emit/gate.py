@@ -1,65 +1,43 @@
-"""The gate: an allow-list of what generated Python may hold, and proof that it says what was asked.
+"""The gate: generated Python is accepted only if it holds what the compiler emits and nothing else.
 
-Schemas come from strangers, so text that a generator made of them is not trusted. Every node of a
-generated module must be of a kind that is listed here; whatever is not listed is refused.
+Schemas come from strangers, so text that a generator or a template made of them is not trusted.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from collections.abc import Mapping
+from typing import Any
 
+from hermes_build.compiler.emit.allow import (
+    Contents,
+    Reader,
+    Refused,
+    is_docstring,
+    literal,
+    name_of,
+    refuse,
+    text_of,
+)
 from hermes_build.compiler.emit.prepare import MARK, Kind
+from hermes_build.ir import TOOL_NAME
 
-_TYPING = frozenset({"Any", "Literal", "NotRequired", "TypeAlias", "TypedDict", "Union"})
-_IMPORTS: dict[Kind, dict[str, frozenset[str]]] = {
-    "typed-dict": {"__future__": frozenset({"annotations"}), "typing": _TYPING},
-    "pydantic": {
-        "__future__": frozenset({"annotations"}),
-        "typing": frozenset({"Annotated", "Any", "Literal", "TypeAlias", "Union"}),
-        "pydantic": frozenset({"BaseModel", "ConfigDict", "Field", "RootModel"}),
-    },
-}
-_BUILTINS = frozenset({"bool", "dict", "float", "int", "list", "str"})
-_FIELD_WORDS = frozenset({"alias", "description", "validate_default"}) | {
-    "ge",
-    "gt",
-    "le",
-    "lt",
-    "max_length",
-    "min_length",
-}
-_CONFIG_WORDS = frozenset({"extra"})
+__all__ = [
+    "Contents",
+    "Refused",
+    "check_module",
+    "check_package",
+    "check_parity",
+    "check_registry",
+    "check_stub",
+]
+
 _COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=]")
-
-
-class Refused(ValueError):
-    """Generated text that holds something the compiler never emits.
-
-    ``line`` counts from 1, or is 0 where no line is to blame.
-    """
-
-    def __init__(self, line: int, reason: str) -> None:
-        super().__init__(f"line {line}: {reason}" if line else reason)
-        self.line = line
-        self.reason = reason
-
-
-@dataclass(slots=True)
-class Contents:
-    """What an accepted module holds.
-
-    ``fields`` maps a class name to its keys and whether each is required; ``definitions`` maps
-    every class and alias to the line where it begins; ``imports`` maps modules to names.
-    """
-
-    imports: dict[str, list[str]] = field(default_factory=dict)
-    last_import_line: int = 0
-    definitions: dict[str, int] = field(default_factory=dict)
-    fields: dict[str, dict[str, bool]] = field(default_factory=dict)
+_TOOL_NAME = re.compile(TOOL_NAME[:-1] + r"\Z")
+_DIGEST = re.compile(r"[0-9a-f]{64}\Z")
+_BINDING = "hermes_build.runtime.binding"
+_BINDERS = frozenset({"AsyncImplements", "EitherImplements", "Implements"})
 
 
 def parse(text: str) -> ast.Module:
@@ -68,7 +46,8 @@ def parse(text: str) -> ast.Module:
     Raises:
         Refused: when it is not Python, or names a source encoding.
     """
-    for number, line in enumerate(text.split("\n", 2)[:2], 1):
+    for number, line in enumerate(re.split("[\n\r\f]", text, maxsplit=3)[:3], 1):
+        # Python would read the same bytes as other text.
         if _COOKIE.match(line):
             refuse(number, "a comment that names an encoding")
     try:
@@ -106,11 +85,11 @@ def check_parity(contents: Contents, definitions: Mapping[str, Any]) -> None:
         refuse(0, f"definitions differ: {', '.join(strange[:4])}")
     for name, node in definitions.items():
         properties = node.get("properties")
+        got = contents.fields.get(name)
         if properties is None:
-            if name in contents.fields and contents.fields[name].keys() - {"root"}:
+            if got is not None and got.keys() - {"root"}:
                 refuse(0, f"{name} has keys that its schema has not")
             continue
-        got = contents.fields.get(name)
         if got is None:
             refuse(0, f"{name} is not a class")
         want = {key.removeprefix(MARK) for key in properties}
@@ -121,313 +100,147 @@ def check_parity(contents: Contents, definitions: Mapping[str, Any]) -> None:
             refuse(0, f"{name} requires other keys than its schema")
 
 
-def refuse(where: int | ast.AST, reason: str) -> NoReturn:
-    """Raise `Refused` for a line or a node."""
-    raise Refused(where if isinstance(where, int) else getattr(where, "lineno", 0), reason)
+def check_module(text: str, kind: Kind, tool: str | None = None) -> Contents:
+    """Return what a complete module of a tool holds: its stub, and the tail that binds a handler.
+
+    ``tool`` is the name that the module must be for, where the caller knows it.
+
+    Raises:
+        Refused: when it holds anything else, or the tail is missing or of another form.
+    """
+    body = parse(text).body
+    reader = Reader(kind)
+    if body and is_docstring(body[0]):
+        body = body[1:]
+    if not body:
+        refuse(0, "a module without a tail")
+    bound = False
+    for node in body:
+        if bound:
+            refuse(node, "a statement after `implements`")
+        if isinstance(node, ast.ImportFrom):
+            if not _take_tail_import(node, reader):
+                reader.take_import(node)
+        elif isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "implements":
+            _check_binding(node, reader, tool)
+            bound = True
+        else:
+            reader.take_definition(node)
+    if not bound:
+        refuse(body[-1], "a module that does not end in `implements`")
+    return reader.finish()
 
 
-def name_of(node: ast.AST, what: str) -> str:
-    """Return the identifier that a bare name is."""
-    if not isinstance(node, ast.Name):
-        refuse(node, f"{what} is not a bare name")
-    return node.id
+def _take_tail_import(node: ast.ImportFrom, reader: Reader) -> bool:
+    """Take an import that only the tail needs; return whether it was one."""
+    names = {alias.name for alias in node.names if alias.asname is None}
+    if len(names) != len(node.names):
+        return False
+    if node.level == 0 and node.module == _BINDING:
+        allowed = names <= _BINDERS | {"ToolResult"}
+    else:
+        allowed = node.level == 2 and node.module == "registry" and names == {"registry"}
+    if not allowed or reader.contents.definitions:
+        return False
+    reader.known |= names
+    return True
 
 
-def text_of(node: ast.AST, what: str) -> str:
-    """Return the value of a string literal."""
-    if not (isinstance(node, ast.Constant) and isinstance(node.value, str) and node.kind is None):
-        refuse(node, f"{what} is not a string literal")
-    return node.value
+def _check_binding(node: ast.Assign, reader: Reader, tool: str | None) -> None:
+    """Accept ``implements = Implements[Args, Result]("name", Args, "digest", registry)``."""
+    call = node.value
+    if len(node.targets) != 1 or not isinstance(call, ast.Call) or call.keywords:
+        refuse(node, "`implements` of another form")
+    generic = call.func
+    if not isinstance(generic, ast.Subscript) or len(call.args) != 4:
+        refuse(node, "`implements` of another form")
+    if name_of(generic.value, "a binder") not in _BINDERS & reader.known:
+        refuse(node, "a binder that is not on the list")
+    types = generic.slice.elts if isinstance(generic.slice, ast.Tuple) else [generic.slice]
+    definitions = reader.contents.definitions
+    if len(types) != 2 or any(
+        name_of(one, "a bound type") not in {*definitions, "ToolResult"} & reader.known
+        for one in types
+    ):
+        refuse(node, "`implements` of types that the module does not define")
+    name, args, digest, registry = call.args
+    if not _TOOL_NAME.match(text_of(name, "a tool's name")) or tool not in (
+        None,
+        text_of(name, ""),
+    ):
+        refuse(node, "`implements` of another tool")
+    if name_of(args, "a class of arguments") not in definitions:
+        refuse(node, "a class of arguments that the module does not define")
+    if not _DIGEST.match(text_of(digest, "a digest")):
+        refuse(node, "a digest of another form")
+    if name_of(registry, "a registry") != "registry" or "registry" not in reader.known:
+        refuse(node, "`implements` without the registry")
 
 
-def is_docstring(node: ast.stmt) -> bool:
-    """Whether a statement is a string literal and nothing more."""
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
+def check_registry(text: str) -> None:
+    """Accept the module that opens the frozen catalogue.
 
-
-class Reader:
-    """Reads the statements of one generated module, top to bottom."""
-
-    def __init__(self, kind: Kind) -> None:
-        self.kind = kind
-        self.allowed = _IMPORTS[kind]
-        self.contents = Contents()
-        self.known: set[str] = set(_BUILTINS)
-        # Names that annotations use before they may be defined: they are looked up at the end.
-        self.later: dict[str, int] = {}
-
-    def finish(self) -> Contents:
-        """Return the contents once every statement was taken."""
-        for name, line in self.later.items():
-            if name not in self.known:
-                refuse(line, f"unknown name {name}")
-        return self.contents
-
-    def take_import(self, node: ast.ImportFrom) -> None:
-        """Take an import of listed names from a listed module."""
-        if node.level or node.module not in self.allowed:
-            refuse(node, "an import that is not on the list")
-        if self.contents.definitions:
-            refuse(node, "an import after a definition")
-        names = self.contents.imports.setdefault(node.module, [])
-        for alias in node.names:
-            if alias.asname is not None or alias.name not in self.allowed[node.module]:
-                refuse(node, f"an import of {alias.name} that is not on the list")
-            names.append(alias.name)
-            self.known.add(alias.name)
-        self.contents.last_import_line = node.end_lineno or node.lineno
-
-    def take_definition(self, node: ast.stmt) -> None:
-        """Take a class, a functional TypedDict, an alias, or what belongs to one of them."""
-        if isinstance(node, ast.ClassDef):
-            self.take_class(node)
-        elif isinstance(node, ast.Assign):
-            self.take_functional(node)
-        elif isinstance(node, ast.AnnAssign):
-            self.take_alias(node)
-        elif is_docstring(node):
-            if not self.contents.definitions:
-                refuse(node, "a text before the first definition")
-        elif self.kind == "pydantic" and isinstance(node, ast.Expr):
-            self.take_rebuild(node.value)
+    Raises:
+        Refused: when it holds anything but a docstring, the import of ``frozen``, ``__all__`` and
+            ``registry = frozen(__file__, literals)``.
+    """
+    body = parse(text).body
+    if body and is_docstring(body[0]):
+        body = body[1:]
+    imported = made = False
+    for node in body:
+        if made:
+            refuse(node, "a statement after `registry`")
+        if isinstance(node, ast.ImportFrom):
+            imported |= _registry_import(node)
+        elif isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target = name_of(node.targets[0], "a target")
+            if target == "__all__":
+                if not (
+                    isinstance(node.value, ast.List)
+                    and [text_of(one, "a name") for one in node.value.elts] == ["registry"]
+                ):
+                    refuse(node, "`__all__` of another form")
+            elif target == "registry" and imported:
+                _check_frozen(node.value)
+                made = True
+            else:
+                refuse(node, f"an assignment to {target}")
         else:
             refuse(node, f"a statement of kind {type(node).__name__}")
-
-    def define(self, name: str, node: ast.stmt) -> None:
-        if name in self.known:
-            refuse(node, f"{name} is defined twice")
-        self.known.add(name)
-        self.contents.definitions[name] = node.lineno
-
-    def take_class(self, node: ast.ClassDef) -> None:
-        if node.decorator_list or node.keywords or getattr(node, "type_params", None):
-            refuse(node, "a class with decorators, keywords or type parameters")
-        if len(node.bases) != 1:
-            refuse(node, "a class without exactly one base")
-        base = node.bases[0]
-        root = False
-        if self.kind == "pydantic" and isinstance(base, ast.Subscript):
-            root = True
-            if name_of(base.value, "a base") != "RootModel":
-                refuse(base, "a base that is not on the list")
-            self.define(node.name, node)
-            self.annotation(base.slice, now=True)
-        else:
-            if name_of(base, "a base") != (
-                "TypedDict" if self.kind == "typed-dict" else "BaseModel"
-            ):
-                refuse(base, "a base that is not on the list")
-            self.define(node.name, node)
-        self.needs(base.value if isinstance(base, ast.Subscript) else base, now=True)
-        keys: dict[str, bool] = {}
-        for one in node.body:
-            if isinstance(one, ast.AnnAssign):
-                key, required = self.member(one)
-                if key in keys:
-                    refuse(one, f"the key {key!r} stands twice")
-                keys[key] = required
-            elif isinstance(one, ast.Assign) and self.kind == "pydantic":
-                self.configuration(one)
-            elif not isinstance(one, ast.Pass) and not is_docstring(one):
-                refuse(one, f"a class body with a statement of kind {type(one).__name__}")
-        if root and keys.keys() != {"root"}:
-            refuse(node, "a root model with other fields than its root")
-        self.contents.fields[node.name] = keys
-
-    def member(self, node: ast.AnnAssign) -> tuple[str, bool]:
-        key = name_of(node.target, "a field")
-        if not node.simple:
-            refuse(node, "a field in brackets")
-        if self.kind == "typed-dict":
-            if node.value is not None:
-                refuse(node, "a key with a value")
-            if key.startswith("__"):
-                refuse(node, "a key that the class body would mangle")
-            return key, self.entry(node.annotation, now=False)
-        alias = self.annotation(node.annotation, now=False)
-        if node.value is not None:
-            literal(node.value)
-        return alias or key, node.value is None
-
-    def entry(self, node: ast.expr, *, now: bool) -> bool:
-        """Read a TypedDict's value type; return whether its key is required."""
-        if isinstance(node, ast.Subscript) and getattr(node.value, "id", "") == "NotRequired":
-            self.needs(node.value, now=True)
-            self.annotation(node.slice, now=now)
-            return False
-        self.annotation(node, now=now)
-        return True
-
-    def take_functional(self, node: ast.Assign) -> None:
-        if self.kind != "typed-dict" or len(node.targets) != 1:
-            refuse(node, "an assignment that is not on the list")
-        name = name_of(node.targets[0], "a target")
-        call = node.value
-        if not isinstance(call, ast.Call) or name_of(call.func, "a call") != "TypedDict":
-            refuse(node, "an assignment that is not on the list")
-        if len(call.args) != 2 or call.keywords or not isinstance(call.args[1], ast.Dict):
-            refuse(node, "a TypedDict of another form")
-        if text_of(call.args[0], "a TypedDict's name") != name:
-            refuse(node, "a TypedDict with two names")
-        self.needs(call.func, now=True)
-        keys: dict[str, bool] = {}
-        for key_node, value in zip(call.args[1].keys, call.args[1].values, strict=True):
-            key = text_of(key_node or node, "a key")
-            if key in keys:
-                refuse(value, f"the key {key!r} stands twice")
-            keys[key] = self.entry(value, now=True)
-        self.define(name, node)
-        self.contents.fields[name] = keys
-
-    def take_alias(self, node: ast.AnnAssign) -> None:
-        name = name_of(node.target, "an alias")
-        if name_of(node.annotation, "an alias's type") != "TypeAlias" or node.value is None:
-            refuse(node, "an annotated assignment that is not an alias")
-        self.needs(node.annotation, now=True)
-        self.annotation(node.value, now=True)
-        self.define(name, node)
-
-    def take_rebuild(self, node: ast.expr) -> None:
-        if not (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr == "model_rebuild"
-            and not node.args
-            and not node.keywords
-            and isinstance(node.func.value, ast.Name)
-            and node.func.value.id in self.contents.fields
-        ):
-            refuse(node, "an expression that is not on the list")
-
-    def configuration(self, node: ast.Assign) -> None:
-        call = node.value
-        if (
-            len(node.targets) != 1
-            or name_of(node.targets[0], "a target") != "model_config"
-            or not isinstance(call, ast.Call)
-            or name_of(call.func, "a call") != "ConfigDict"
-            or call.args
-        ):
-            refuse(node, "an assignment that is not on the list")
-        self.needs(call.func, now=True)
-        for word in call.keywords:
-            if word.arg not in _CONFIG_WORDS:
-                refuse(node, f"a setting {word.arg} that is not on the list")
-            text_of(word.value, "a setting")
-
-    def needs(self, node: ast.AST, *, now: bool) -> None:
-        name = name_of(node, "a type")
-        if name not in self.known:
-            if now:
-                refuse(node, f"{name} is used before it is known")
-            self.later.setdefault(name, node.lineno)  # type: ignore[attr-defined]
-
-    def annotation(self, node: ast.expr, *, now: bool) -> str | None:
-        """Read a type; ``now`` if it is evaluated where it stands. Return a field's alias."""
-        if isinstance(node, ast.Name):
-            self.needs(node, now=now)
-        elif isinstance(node, ast.Constant):
-            if isinstance(node.value, str) and now and node.value.isidentifier():
-                # A forward reference in quotes: a name and nothing else.
-                self.later.setdefault(node.value, node.lineno)
-            elif node.value is not None:
-                refuse(node, "a constant in a type")
-        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr):
-            self.union(node, now=now)
-        elif isinstance(node, ast.Subscript):
-            return self.generic(node, now=now)
-        else:
-            refuse(node, f"a type of kind {type(node).__name__}")
-        return None
-
-    def union(self, node: ast.BinOp, *, now: bool) -> None:
-        # A union of thousands is a deep chain to the left, so this walks rather than recurses.
-        left: ast.expr = node
-        while isinstance(left, ast.BinOp):
-            if not isinstance(left.op, ast.BitOr):
-                refuse(left, "an operator in a type")
-            self.annotation(left.right, now=now)
-            left = left.left
-        self.annotation(left, now=now)
-
-    def generic(self, node: ast.Subscript, *, now: bool) -> str | None:
-        name = name_of(node.value, "a generic type")
-        self.needs(node.value, now=now)
-        inner = node.slice
-        if name == "Literal":
-            for one in inner.elts if isinstance(inner, ast.Tuple) else [inner]:
-                literal_member(one)
-        elif name == "list":
-            self.annotation(inner, now=now)
-        elif name == "dict" and isinstance(inner, ast.Tuple) and len(inner.elts) == 2:
-            if name_of(inner.elts[0], "a mapping's key") != "str":
-                refuse(node, "a mapping whose keys are not text")
-            self.annotation(inner.elts[1], now=now)
-        elif name == "Union" and isinstance(inner, ast.Tuple):
-            for one in inner.elts:
-                self.annotation(one, now=now)
-        elif name == "Annotated" and isinstance(inner, ast.Tuple) and len(inner.elts) == 2:
-            self.annotation(inner.elts[0], now=now)
-            return self.field(inner.elts[1])
-        else:
-            refuse(node, f"a type {name}[...] of another form")
-        return None
-
-    def field(self, node: ast.expr) -> str | None:
-        """Read ``Field(...)`` with literals; return its alias."""
-        if not isinstance(node, ast.Call) or name_of(node.func, "a call") != "Field":
-            refuse(node, "a note to a type that is not a Field")
-        self.needs(node.func, now=True)
-        for one in node.args:
-            literal(one)
-        alias = None
-        for word in node.keywords:
-            if word.arg not in _FIELD_WORDS:
-                refuse(node, f"a field's {word.arg} is not on the list")
-            literal(word.value)
-            if word.arg == "alias":
-                alias = text_of(word.value, "an alias")
-        return alias
+    if not made:
+        refuse(0, "a module without a registry")
 
 
-def literal_member(node: ast.expr) -> None:
-    """Accept what ``Literal`` may hold: text, whole numbers, booleans, ``None``."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        node = node.operand
-        if not (isinstance(node, ast.Constant) and type(node.value) is int):
-            refuse(node, "a negative literal that is not a whole number")
-    elif not (
-        isinstance(node, ast.Constant)
-        and (node.value is None or type(node.value) in (str, int, bool))
-    ):
-        refuse(node, "a literal of another kind")
+def _registry_import(node: ast.ImportFrom) -> bool:
+    """Accept one of the two imports; return whether it brings in ``frozen``."""
+    names = [(alias.name, alias.asname) for alias in node.names]
+    if node.level == 0 and node.module == "__future__" and names == [("annotations", None)]:
+        return False
+    if node.level or node.module != "hermes_build.runtime.registry" or names != [("frozen", None)]:
+        refuse(node, "an import that is not on the list")
+    return True
 
 
-def literal(node: ast.expr) -> None:
-    """Accept JSON data written as a Python literal."""
-    waiting: list[ast.expr | None] = [node]
-    while waiting:
-        one = waiting.pop()
-        if isinstance(one, ast.UnaryOp) and isinstance(one.op, ast.USub):
-            one = one.operand
-            if not (isinstance(one, ast.Constant) and type(one.value) in (int, float)):
-                refuse(node, "a negative literal that is not a number")
-        elif isinstance(one, ast.Constant):
-            if not (one.value is None or type(one.value) in (str, int, float, bool)):
-                refuse(node, "a literal of another kind")
-        elif isinstance(one, ast.List):
-            waiting.extend(one.elts)
-        elif isinstance(one, ast.Dict):
-            waiting.extend(_items(one))
-        else:
-            refuse(node, "a value that is not a literal")
+def _check_frozen(call: ast.expr) -> None:
+    if not isinstance(call, ast.Call) or name_of(call.func, "a call") != "frozen" or not call.args:
+        refuse(call, "a registry of another form")
+    if name_of(call.args[0], "a registry's place") != "__file__":
+        refuse(call, "a registry that is not beside its own module")
+    for one in call.args[1:]:
+        literal(one)
+    for word in call.keywords:
+        if word.arg is None:
+            refuse(call, "a registry with unpacked settings")
+        literal(word.value)
 
 
-def _items(node: ast.Dict) -> Iterable[ast.expr]:
-    for key, value in zip(node.keys, node.values, strict=True):
-        text_of(key or node, "a key")
-        yield value
+def check_package(text: str) -> None:
+    """Accept an ``__init__`` that holds a docstring and nothing more.
+
+    Raises:
+        Refused: when it holds anything else.
+    """
+    for node in parse(text).body:
+        if not is_docstring(node):
+            refuse(node, f"a statement of kind {type(node).__name__}")

@@ -18,20 +18,16 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
 
-from datamodel_code_generator import (
-    DataModelType,
-    Formatter,
-    InputFileType,
-    PythonVersion,
-    generate,
-)
+from datamodel_code_generator import generate
 from datamodel_code_generator.config import GenerateConfig
+from datamodel_code_generator.enums import DataModelType, InputFileType
+from datamodel_code_generator.format import Formatter, PythonVersion
 from datamodel_code_generator.parser import LiteralType
 
 from hermes_build.compiler.emit.prepare import Kind
 
 CHUNK = 128
-"""Units a call: 32 to 512 cost the same within a tenth, and a failing one costs a retry of these."""
+"""Units a call: 32 to 512 cost the same within a tenth; a failing one costs a retry of these."""
 
 _LINE_LENGTH = 100
 _In = TypeVar("_In")

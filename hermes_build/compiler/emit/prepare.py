@@ -1,4 +1,4 @@
-"""From a JSON Schema to named, plain definitions that the generator prints without choices of its own.
+"""From a JSON Schema to named, plain definitions that leave the generator nothing to choose.
 
 The generator invents names for inline objects, gives a meaning to keywords outside JSON Schema, and
 reads ``allOf`` and unions in several ways. Here every object with properties and every target of a
@@ -24,8 +24,11 @@ Node: TypeAlias = dict[str, Any]
 MAX_DEPTH = 64
 """Levels of a schema; the deepest of 2,600 real ones has 11, and the generator fails near 255."""
 
+MAX_NODES = 20_000
+"""Parts of a schema; conjunctions with references in them can double at every level."""
+
 MARK = "\ue000"
-"""Put before a property name that class syntax would change; it makes the generator quote the name."""
+"""Stands before a property name that class syntax would change, so that it is quoted."""
 
 _LONGEST_NAME = 120
 _LEAVES = frozenset({"string", "integer", "number", "boolean", "null"})
@@ -41,26 +44,26 @@ _LIMITS = (
     "maxItems",
 )
 _STEPS = frozenset(
-    [
-        "properties",
-        "patternProperties",
-        "items",
+    {
+        "$defs",
         "additionalProperties",
         "allOf",
         "anyOf",
-        "oneOf",
-        "prefixItems",
-        "$defs",
         "definitions",
-    ]
+        "items",
+        "oneOf",
+        "patternProperties",
+        "prefixItems",
+        "properties",
+    }
 )
 TYPING_NAMES = frozenset(
-    ["Annotated", "Any", "Literal", "NotRequired", "TypeAlias", "TypedDict", "Union"]
+    {"Annotated", "Any", "Literal", "NotRequired", "TypeAlias", "TypedDict", "Union"}
 )
-BUILTIN_NAMES = frozenset(["bool", "dict", "float", "int", "list", "str"])
-PYDANTIC_NAMES = frozenset(["BaseModel", "ConfigDict", "Field", "RootModel"])
+BUILTIN_NAMES = frozenset({"bool", "dict", "float", "int", "list", "str"})
+PYDANTIC_NAMES = frozenset({"BaseModel", "ConfigDict", "Field", "RootModel"})
 TAIL_NAMES = frozenset(
-    [
+    {
         "Args",
         "AsyncImplements",
         "EitherImplements",
@@ -69,7 +72,7 @@ TAIL_NAMES = frozenset(
         "ToolResult",
         "implements",
         "registry",
-    ]
+    }
 )
 """Names that the rest of a tool's module uses, so that no class may take them."""
 
@@ -127,10 +130,17 @@ def prepare(
     """
     try:
         return _Preparation(base, root, schema, kind, names, filled).run()
+    except CannotExpress:
+        raise
     except Impossible as impossible:
         raise CannotExpress(f"no value can fit: {impossible}") from None
     except Unresolved as unresolved:
         raise CannotExpress(str(unresolved)) from None
+    except RecursionError:
+        raise CannotExpress("nested too deep") from None
+    except (TypeError, AttributeError, ValueError) as error:
+        # A keyword holds a value of a kind that the meta-schema forbids.
+        raise CannotExpress(f"not valid JSON Schema: {error}") from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +166,11 @@ class _Preparation:
         self.defaults = Defaults(schema)
         self.definitions: dict[str, Node] = {}
         self.pending: deque[_Pending] = deque()
-        self.by_ref: dict[tuple[str, bool], str] = {("#", filled): root}
+        self.by_ref: dict[tuple[str, bool], str] = {}
+        self.nodes = 0
 
     def run(self) -> Prepared:
+        """Return the definitions, the root's first."""
         self.define(_Pending(self.root, self.schema, 0, self.filled, self.base))
         while self.pending:
             self.define(self.pending.popleft())
@@ -179,6 +191,9 @@ class _Preparation:
             return {}
         if not isinstance(schema, dict):
             raise CannotExpress(f"not a schema: {str(schema)[:60]!r}")
+        self.nodes += 1
+        if self.nodes > MAX_NODES:
+            raise CannotExpress(f"more than {MAX_NODES:,} parts once references are merged")
         if depth > MAX_DEPTH:
             raise CannotExpress(f"nested deeper than {MAX_DEPTH} levels")
         kind = schema.get("type")
@@ -207,16 +222,23 @@ class _Preparation:
             return self.shape(choices[0], path, depth, filled, top)
         if top is not None:
             path += "Option"
-        union: list[Node] = []
+        # A union of constants, each with a description, is how many write an enum.
+        members = [value for one in choices if "enum" in one for value in one["enum"]]
+        union: dict[str, Node] = {}
         for choice in choices:
-            # Which branch a value takes is decided by its content, so no default is certain.
-            one = self.described(self.shape(choice, path, depth, False, None), choice, limits=False)
+            if "enum" in choice:
+                one, members = (_literals(members) if members else None), []
+            else:
+                # Which branch a value takes depends on its content, so no default is certain.
+                one = self.shape(choice, path, depth, False, None)
+            if one is None:
+                continue
             if not one:
                 return {}
-            for member in one["anyOf"] if one.keys() == {"anyOf"} else [one]:
-                if member not in union:
-                    union.append(member)
-        return union[0] if len(union) == 1 else {"anyOf": union}
+            for part in one.get("anyOf", (one,)):
+                union.setdefault(repr(part), part)
+        parts = list(union.values())
+        return parts[0] if len(parts) == 1 else {"anyOf": parts}
 
     def shape(self, schema: Node, path: str, depth: int, filled: bool, top: str | None) -> Node:
         """Return the plain form of a schema without conjunctions and unions."""
@@ -257,7 +279,7 @@ class _Preparation:
         if top is not None:
             return self.object(schema, path, depth, filled)
         name = self.names.fresh(path)
-        self.pending.append(_Pending(name, _bare(schema), depth + 1, filled, path))
+        self.pending.append(_Pending(name, schema, depth + 1, filled, path))
         return {"$ref": "@" + name}
 
     def keeps_class(self, schema: Node, top: str | None) -> bool:
@@ -333,12 +355,14 @@ class _Preparation:
 
     def named(self, ref: str, filled: bool) -> str:
         """Return the class name of a reference's target."""
+        # A class whose defaults are filled in is another one than where they are not.
+        filled = filled and self.resolver.has_default
         key = (ref, filled)
         name = self.by_ref.get(key)
+        if name is None and ref == "#" and filled == (self.filled and self.resolver.has_default):
+            name = self.by_ref[key] = self.root
         if name is None:
             target = self.resolver.resolve(ref)
-            if not filled and (ref, True) in self.by_ref and not self.resolver.has_default:
-                return self.by_ref[ref, True]
             parts = [
                 part
                 for part in map(unquote, ref[2:].split("/"))
@@ -349,14 +373,14 @@ class _Preparation:
             self.pending.append(_Pending(name, target, 0, filled, base))
         return name
 
-    def described(self, plain: Node, schema: Node, *, limits: bool = True) -> Node:
+    def described(self, plain: Node, schema: Node) -> Node:
         """Add to ``plain`` what ``schema`` says beside its type."""
         text = schema.get("description")
         if text.__class__ is str and text:
             plain["description"] = (
                 text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
             )
-        if self.pydantic and limits and plain.get("type") in _LIMITED:
+        if self.pydantic and plain.get("type") in _LIMITED:
             for name in _LIMITS:
                 if name in schema:
                     plain[name] = schema[name]
@@ -389,17 +413,13 @@ class _Preparation:
 _LIMITED = frozenset({"string", "integer", "number", "array"})
 
 
-def _bare(schema: Node) -> Node:
-    return {name: one for name, one in schema.items() if name not in ("description", "default")}
-
-
 def _literals(values: list[Any]) -> Node:
     """Return the type of an enum; members that ``Literal`` cannot hold widen to their own types."""
     literal: list[Any] = []
     seen: set[tuple[type, Any]] = set()
     wider: dict[str, Node] = {}
     for value in values:
-        if value is None or isinstance(value, (str, bool, int)):
+        if value is None or isinstance(value, str | bool | int):
             if (type(value), value) not in seen:
                 seen.add((type(value), value))
                 literal.append(value)
@@ -410,10 +430,10 @@ def _literals(values: list[Any]) -> Node:
         else:
             wider["object"] = {"type": "object", "additionalProperties": {}}
     if "number" in wider:
-        literal = [one for one in literal if isinstance(one, (str, bool)) or one is None]
+        literal = [one for one in literal if isinstance(one, str | bool) or one is None]
     if not literal and not wider:
         raise Impossible("an enum without members")
-    parts = [{"enum": literal}] if literal else []
+    parts: list[Node] = [{"enum": literal}] if literal else []
     if literal == [None]:
         parts = [{"type": "null"}]
     parts.extend(wider.values())
