@@ -22,6 +22,7 @@ _VALUED = frozenset(("default", "examples", "enum", "const"))
 _PLAIN = ANNOTATIONS | {"type", "default", "format"}
 _PLAIN_NUMBER = _PLAIN | {"minimum", "maximum"}
 _PLAIN_ENUM = _PLAIN | {"enum"}
+_PLAIN_ANY_OF = _PLAIN | {"anyOf"}
 _PLAIN_ARRAY = _PLAIN | {"items", "maxItems", "uniqueItems"}
 
 _IS: dict[str, Callable[[Any], bool]] = {
@@ -36,14 +37,10 @@ _IS: dict[str, Callable[[Any], bool]] = {
 
 
 class Judge:
-    """Validation by any schema inside one bundled schema; compiled when first needed."""
+    """Validation by any schema inside one bundled schema; each is compiled when it is needed."""
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
-
-    @cached_property
-    def _compiled(self) -> jsonschema_rs.ValidatorMap:
-        return jsonschema_rs.validator_map_for(self.schema, offline=True)
 
     @cached_property
     def _registry(self) -> jsonschema_rs.Registry:
@@ -51,15 +48,12 @@ class Judge:
 
     def refusal(self, pointer: Pointer, value: Any) -> str | None:
         """The engine's sentence when the schema at ``pointer`` refuses ``value``."""
-        place = "".join("/" + str(one).replace("~", "~0").replace("/", "~1") for one in pointer)
-        judge: Any = self._compiled.get("#" + place)
-        if judge is None:  # the engine's map leaves out what only an unknown keyword holds
-            judge = jsonschema_rs.Draft202012Validator(
-                {"$ref": "hb:schema" + fragment(pointer)}, registry=self._registry, offline=True
-            )
+        judge = jsonschema_rs.Draft202012Validator(
+            {"$ref": "hb:schema" + fragment(pointer)}, registry=self._registry, offline=True
+        )
         if judge.is_valid(value):
             return None
-        return str(next(judge.iter_errors(value)).message)
+        return next(judge.iter_errors(value)).message
 
 
 def check_values(linked: Linked, unsatisfiable: Container[Pointer] = ()) -> None:
@@ -169,16 +163,27 @@ def _enum_is_plain(node: JsonObject, members: list[Any]) -> bool:
     kind = node.get("type")
     if kind is None:
         return True
-    fits = _IS.get(kind) if isinstance(kind, str) else None
-    return fits is not None and all(map(fits, members))
+    if isinstance(kind, str):
+        return all(map(_IS[kind], members))
+    return all(any(_IS[one](member) for one in kind) for member in members)
 
 
 def _fits_plainly(node: JsonObject, value: Any) -> bool:
     """Whether a value fits for certain; False leaves the verdict to the validator."""
-    kind = node.get("type")
-    if not isinstance(kind, str) or kind not in _IS or not _IS[kind](value):
-        return False
     keys = node.keys()
+    kind = node.get("type")
+    if isinstance(kind, list):
+        return keys <= _PLAIN and any(_IS[one](value) for one in kind)
+    if kind is None:
+        if not keys <= _PLAIN_ANY_OF:
+            return False
+        branches = node.get("anyOf")
+        return branches is None or any(
+            branch is True or (branch is not False and _fits_plainly(branch, value))
+            for branch in branches
+        )
+    if not _IS[kind](value):
+        return False
     if keys <= _PLAIN:
         return True
     if kind in ("integer", "number") and keys <= _PLAIN_NUMBER:
