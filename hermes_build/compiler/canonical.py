@@ -20,9 +20,14 @@ def canonical(value: Any) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+def hexdigest(data: bytes) -> str:
+    """Return the SHA-256 of ``data``: 64 lower-case hexadecimal digits."""
+    return hashlib.sha256(data).hexdigest()
+
+
 def digest(data: bytes) -> str:
-    """Return ``sha256:`` and 64 lower-case hexadecimal digits."""
-    return "sha256:" + hashlib.sha256(data).hexdigest()
+    """Return ``sha256:`` and the `hexdigest`, as the lock names contents."""
+    return f"sha256:{hexdigest(data)}"
 
 
 def value_digest(value: Any) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from hermes_build.compiler.codes import CODES
 from hermes_build.compiler.diagnostics import Findings, Label
-from hermes_build.compiler.keywords import walk
+from hermes_build.compiler.keywords import subschemas
 from hermes_build.compiler.load import Document
 from hermes_build.ir import Tool
 
@@ -56,7 +56,7 @@ def lint(tool: Tool, doc: Document, findings: Findings) -> None:
     ours = tool.handler == "self"
     schemas: list[tuple[Pointer, dict[str, Any]]] = []
     for root in ("parameters", "output_schema"):
-        for at, schema in walk(doc.value.get(root), (root,)):
+        for at, schema in subschemas(doc.value.get(root), (root,)):
             if isinstance(schema, dict):
                 schemas.append((at, schema))
     subject = Subject(tool, doc, tuple(_texts(tool, schemas)), tuple(schemas))

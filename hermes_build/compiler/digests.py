@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from hermes_build.compiler.canonical import digest, value_digest
+from hermes_build.compiler.canonical import canonical, digest, hexdigest, value_digest
 from hermes_build.compiler.emit.definition import definition
 from hermes_build.compiler.emit.registry import tool_record
 from hermes_build.compiler.keywords import strip_prompt
@@ -44,7 +44,7 @@ def digests(tool: Tool, text: str) -> Digests:
         result=None if tool.output_schema is None else value_digest(strip_prompt(tool.output_schema)),
         prompt=digest(prompt),
         runtime=value_digest(runtime),
-        schema=value_digest(schemas),
+        schema=hexdigest(canonical(schemas)),
         authored=digest(_as_authored([schemas, tool.is_async])),
     )
 

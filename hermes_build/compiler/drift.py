@@ -75,7 +75,8 @@ def _failure(row: dict[str, Any], findings: Findings) -> None:
 
 def _mismatch(row: dict[str, Any], findings: Findings) -> None:
     handler, spec = row.get("handler"), row.get("spec")
-    labels = [Label(_span(spec), "the spec is here")] if handler and spec else []
+    there = _span(spec) if handler and spec else None
+    labels = [Label(there, "the spec is here")] if there else []
     findings.add(
         row.get("code") or "HB3007",
         f"`{row['tool']}`: {row['message']}",

@@ -84,13 +84,13 @@ def _tool(doc: Document, siblings: Siblings, refs: set[str], findings: Findings)
         return None
     ours = tool.handler == "self"
     parameters = check_schema(
-        doc, ("parameters",), tool.parameters, findings, side="parameters", ours=ours,
+        doc, ("parameters",), tool.parameters, findings, root_object=True, ours=ours,
         tool=tool.name, siblings=siblings,
     )  # fmt: skip
     output = None
     if tool.output_schema is not None:
         output = check_schema(
-            doc, ("output_schema",), tool.output_schema, findings, side="output_schema",
+            doc, ("output_schema",), tool.output_schema, findings, root_object=False,
             ours=ours, tool=tool.name, siblings=siblings,
         )  # fmt: skip
         if output is None:
@@ -99,8 +99,7 @@ def _tool(doc: Document, siblings: Siblings, refs: set[str], findings: Findings)
     if parameters is None or not isinstance(parameters.schema, dict):
         return None
     refs.update(parameters.refs)
-    if tool.examples:
-        check_examples(doc, parameters, tool.examples, findings, ours=ours, tool=tool.name)
+    check_examples(doc, parameters, findings, ours=ours, tool=tool.name)
     lint(tool, doc, findings)
     return replace(
         tool, parameters=parameters.schema, output_schema=None if output is None else output.schema

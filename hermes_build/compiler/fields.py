@@ -36,7 +36,7 @@ class Fields:
                 )
 
     def need(self, keys: tuple[str, ...], what: str) -> bool:
-        missing = [key for key in keys if key not in self._value]
+        missing = [key for key in keys if key not in self.value]
         for key in missing:
             self.findings.add(
                 "HB1003",

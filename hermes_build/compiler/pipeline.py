@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from hermes_build.compiler.bindings import check_bindings, find_bindings
 from hermes_build.compiler.diagnostics import Diagnostic, Findings, Span
+from hermes_build.compiler.digests import Digests
 from hermes_build.compiler.emit.program import emit
 from hermes_build.compiler.examine import Declared, Kind, examine
 from hermes_build.compiler.load import Source, find_sources, read_source
@@ -43,6 +45,52 @@ def build(project: Project, memory: Memory, findings: Findings, *, jobs: int = 1
     ``findings`` holds what reading the settings found. Stages stop at the first that finds errors,
     and everything found up to there is reported at once.
     """
+    made = _resolved(project, memory, findings)
+    if made.catalog is None:
+        return made.ended(memory)
+    bindings = find_bindings(project, findings)
+    found = check_bindings(bindings, made.catalog.tools, made.sources.locate, findings)
+    if made.stopped():
+        return made.ended(memory)
+    registered = {name: one.module for name, one in found.items()}
+    emitted = emit(
+        project, made.catalog, registered, made.digests, memory, made.sources.locate, findings,
+        jobs=jobs,
+    )  # fmt: skip
+    if emitted is None or made.stopped():
+        return made.ended(memory)
+    lock = seal(made.catalog, registered, made.digests, made.sources, emitted)
+    findings.extend(made.suppressions.unused())
+    return replace(made.ended(memory), tree=emitted.tree, lock=lock)
+
+
+def resolve_project(project: Project, memory: Memory, findings: Findings) -> Build:
+    """Read and resolve a project, and stop there: what commands that only look need."""
+    return _resolved(project, memory, findings).ended(memory)
+
+
+@dataclass(frozen=True, slots=True)
+class _Resolved:
+    """A compile halfway: everything declared, and the catalog unless there are errors."""
+
+    sources: Sources
+    suppressions: Suppressions
+    findings: Findings
+    digests: Mapping[str, Digests]
+    catalog: Catalog | None = None
+
+    def stopped(self) -> bool:
+        """Whether something that nothing suppresses keeps the next stage from running."""
+        return any(one.severity == "error" for one in self.suppressions.visible(self.findings))
+
+    def ended(self, memory: Memory) -> Build:
+        """Stop here, with what was found so far."""
+        memory.save()
+        visible = self.suppressions.visible(self.findings.sorted())
+        return Build(tuple(visible), self.sources, self.catalog)
+
+
+def _resolved(project: Project, memory: Memory, findings: Findings) -> _Resolved:
     sources, files = _read(project, findings)
     siblings = sources.siblings(project.specs)
     declared = [_examined(source, kind, sources, siblings, memory) for source, kind in files]
@@ -50,16 +98,14 @@ def build(project: Project, memory: Memory, findings: Findings, *, jobs: int = 1
     inline = [row for one in declared for row in one.suppressions]
     suppressions = Suppressions(inline, project.lint)
     findings.extend(suppressions.mistakes())
-
-    def stopped() -> bool:
-        return any(one.severity == "error" for one in suppressions.visible(findings))
-
-    def ended(catalog: Catalog | None = None) -> Build:
-        memory.save()
-        return Build(tuple(suppressions.visible(findings.sorted())), sources, catalog)
-
-    if stopped():
-        return ended()
+    digests = {
+        tool.name: mark
+        for one in declared
+        for tool, mark in zip(one.tools, one.digests, strict=True)
+    }
+    halfway = _Resolved(sources, suppressions, findings, digests)
+    if halfway.stopped():
+        return halfway
     catalog = resolve(
         [tool for one in declared for tool in one.tools],
         [toolset for one in declared for toolset in one.toolsets],
@@ -67,21 +113,7 @@ def build(project: Project, memory: Memory, findings: Findings, *, jobs: int = 1
         sources.locate,
         findings,
     )
-    bindings = find_bindings(project, findings)
-    registered = check_bindings(bindings, catalog.tools, sources.locate, findings)
-    if stopped():
-        return ended(catalog)
-    marks = {
-        tool.name: mark
-        for one in declared
-        for tool, mark in zip(one.tools, one.digests, strict=True)
-    }
-    emitted = emit(project, catalog, registered, marks, memory, sources.locate, findings, jobs=jobs)
-    if emitted is None or stopped():
-        return ended(catalog)
-    lock = seal(catalog, registered, marks, sources, emitted)
-    findings.extend(suppressions.unused())
-    return replace(ended(catalog), tree=emitted.tree, lock=lock)
+    return replace(halfway, catalog=catalog)
 
 
 def _read(project: Project, findings: Findings) -> tuple[Sources, list[tuple[Source, Kind]]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 from hermes_build.compiler import load
 from hermes_build.compiler.diagnostics import Findings, Span
@@ -40,7 +40,7 @@ class Sources:
 
     def siblings(self, folder: str) -> Siblings:
         """Return what the references of a spec in ``folder`` may name."""
-        return Siblings(folder, _ByPath(self))
+        return Siblings(folder, frozenset(self._sources), self.documents)
 
     def locate(self, place: Place, *pointer: str | int, key: bool = False) -> Span:
         """Return the span of a node in the document that begins at ``place``, or around it."""
@@ -52,24 +52,3 @@ class Sources:
             if isinstance(servers, dict) and document.line <= place.line:
                 return document.at("mcp_servers", key=True)
         return Span(place.path, place.line, 1, place.line, 1)
-
-
-class _ByPath(Mapping[str, tuple[Document, ...]]):
-    """The documents of every file; a file is parsed when it is looked up."""
-
-    def __init__(self, sources: Sources) -> None:
-        self._sources = sources
-
-    def __getitem__(self, path: str) -> tuple[Document, ...]:
-        if self._sources.get(path) is None:
-            raise KeyError(path)
-        return self._sources.documents(path)
-
-    def __contains__(self, path: object) -> bool:
-        return isinstance(path, str) and self._sources.get(path) is not None
-
-    def __iter__(self) -> Iterator[str]:
-        return (source.path for source in self._sources)
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self._sources)

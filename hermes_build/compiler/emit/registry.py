@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hermes_build import layout
-from hermes_build.compiler.canonical import digest
+from hermes_build.compiler.canonical import hexdigest
 from hermes_build.compiler.emit.definition import definition
 from hermes_build.compiler.emit.render import Renderer
 from hermes_build.ir import Catalog, Tool, Toolset
@@ -25,7 +25,7 @@ def catalogue(
     """
     lines = sorted(_records(catalog, modules, digests))
     body = "".join(f"{key}\t{_compact(record)}\n" for key, record in lines).encode()
-    mark = digest(body)
+    mark = hexdigest(body)
     header = {
         "format": layout.FORMAT,
         "digest": mark,

@@ -1,0 +1,5 @@
+"""``python -m hermes_build``: the command line."""
+
+from hermes_build.cli import main
+
+main()

@@ -1,0 +1,72 @@
+"""``hermes-build call``."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hermes_build.cli.present import Undecided, open_project, print_report, project_option
+from hermes_build.compiler.project import Project
+
+
+@click.command("call")
+@click.argument("tool")
+@click.argument("arguments", required=False, default="{}", metavar="[JSON]")
+@project_option
+def call_command(tool: str, arguments: str, start: Path) -> int:
+    """Call TOOL with the JSON arguments; `-` reads them from standard input.
+
+    The compiled registry and the tool's own handler are used, as an agent would use them. Prints
+    what a model would read. Exit code 1 says that the result is an error.
+    """
+    project, findings = open_project(start)
+    if findings.has_errors:
+        print_report(findings.sorted(), project.root, "full", "auto")
+        raise Undecided("the settings have errors")
+    text = sys.stdin.read() if arguments == "-" else arguments
+    try:
+        args = json.loads(text)
+    except ValueError as error:
+        raise Undecided(f"the arguments are not JSON: {error}") from error
+    result = open_registry(project).call(tool, args)
+    if isinstance(result, str):
+        click.echo(result)
+    else:
+        click.echo(json.dumps(result, ensure_ascii=False, indent=2))
+    return int(_is_error(result))
+
+
+def open_registry(project: Project) -> Any:
+    """Import the project's compiled registry into this process.
+
+    Raises:
+        Undecided: it is not there, or it is no registry that this version can open.
+    """
+    folder = os.path.realpath(project.source_root)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    try:
+        return importlib.import_module(f"{project.output}.registry").registry
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{project.output}.registry".startswith(error.name):
+            raise
+        raise Undecided(
+            f"`{project.output}` is not there yet: run `hermes-build compile`"
+        ) from error
+    except (RuntimeError, OSError) as error:
+        raise Undecided(str(error)) from error
+
+
+def _is_error(result: Any) -> bool:
+    if isinstance(result, str) and result.startswith("{"):
+        try:
+            result = json.loads(result)
+        except ValueError:
+            return False
+    return isinstance(result, dict) and "error" in result

@@ -1,0 +1,79 @@
+"""``hermes-build doctor``."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import click
+
+from hermes_build import __version__
+from hermes_build.cli.present import project_option
+from hermes_build.compiler.diagnostics import Findings
+from hermes_build.compiler.project import read_project
+from hermes_build.compiler.root import LOCK, NoProject, find_root
+from hermes_build.compiler.seal import VERSIONS
+from hermes_build.compiler.tree import read_lock
+from hermes_build.compiler.yaml12 import HAS_LIBYAML
+
+_PACKAGES = ("datamodel-code-generator", "jsonschema-rs", "jsonschema", "PyYAML", "Jinja2", "click")
+
+
+@click.command("doctor")
+@project_option
+def doctor_command(start: Path) -> int:
+    """Say what works on this machine, and what is missing or slow.
+
+    Exit code 1 says that something needs doing.
+    """
+    ills: list[str] = []
+    click.echo(f"hermes-build {__version__}, Python {platform.python_version()} ({sys.executable})")
+    for name in _PACKAGES:
+        try:
+            click.echo(f"  {name} {version(name)}")
+        except PackageNotFoundError:
+            ills.append(f"{name} is not installed: reinstall hermes-build")
+    if HAS_LIBYAML:
+        click.echo("  YAML is read by libyaml")
+    else:
+        ills.append(
+            "PyYAML came without libyaml: reading specs works, about ten times slower; "
+            "install a PyYAML wheel, or libyaml's headers before building it"
+        )
+    ills += _project(start)
+    for ill in ills:
+        click.echo(f"! {ill}")
+    click.echo("everything is in order" if not ills else f"{len(ills)} to look at")
+    return int(bool(ills))
+
+
+def _project(start: Path) -> list[str]:
+    try:
+        root = Path(find_root(start))
+    except NoProject as error:
+        click.echo(f"  {error}")
+        return []
+    findings = Findings()
+    project = read_project(root, findings)
+    click.echo(f"project {root} ({project.file})")
+    ills = [f"{one.message} ({one.code})" for one in findings]
+    for what, folder in (("specs", project.specs), ("output", project.output_folder)):
+        there = (root / folder).is_dir()
+        click.echo(f"  {what}: {folder}/" + ("" if there else " (missing)"))
+        if not there:
+            remedy = "compile" if what == "output" else "new TOOL"
+            ills.append(f"{folder}/ is not there: run `hermes-build {remedy}`")
+    lock, _ = read_lock(root, LOCK, findings)
+    if lock is None:
+        ills.append("there is no readable lock: run `hermes-build compile`")
+    else:
+        for name in VERSIONS:
+            if lock.versions.get(name) != version(name):
+                ills.append(
+                    f"the lock was made with {name} {lock.versions.get(name)}, "
+                    f"here is {version(name)}: install that one, or compile again"
+                )
+        click.echo(f"  lock: {len(lock.tools)} tools, {len(lock.toolsets)} toolsets")
+    return ills

@@ -1,0 +1,156 @@
+"""``hermes-build import``: tool definitions that exist elsewhere become specs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal, TypeVar, cast
+
+import click
+
+from hermes_build.cli.present import (
+    Undecided,
+    counted,
+    open_project,
+    print_report,
+    project_option,
+    report_options,
+    say,
+    verdict,
+)
+from hermes_build.cli.putting import existing, put
+from hermes_build.compiler.adopt import Layout, adopt
+from hermes_build.compiler.adopt_json import read_definitions
+from hermes_build.compiler.adopt_registry import read_registry
+from hermes_build.compiler.diagnostics import Findings
+from hermes_build.compiler.project import Project
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+@click.group("import")
+def import_command() -> None:
+    """Bring in tool definitions that exist elsewhere, as specs of this project.
+
+    Schemas are kept as they came; whatever had to be mapped is a finding, and what cannot be mapped
+    is refused by name while the rest goes on.
+    """
+
+
+def _options(command: _F) -> _F:
+    command = click.option("--toolset", "-t", help="The toolset that owns tools without one.")(command)
+    command = click.option(
+        "--handler",
+        type=click.Choice(["external", "self"]),
+        default="external",
+        help="Who binds handlers: the host program, or modules of this project (to fill in).",
+    )(command)
+    command = click.option("--force", is_flag=True, help="Replace specs that exist.")(command)
+    return report_options(project_option(command))
+
+
+@import_command.command("json")
+@click.argument("file", type=click.Path(dir_okay=False, allow_dash=True, path_type=Path))
+@_options
+def import_json(
+    file: Path,
+    toolset: str | None,
+    handler: str,
+    force: bool,
+    start: Path,
+    form: str,
+    color: str,
+    strict: bool,
+) -> int:
+    """Import the definitions in FILE: JSON or JSON Lines, of OpenAI, Anthropic or MCP form.
+
+    `-` reads standard input.
+    """
+    project, _ = open_project(start)
+    findings = Findings()
+    try:
+        data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+        text = data.decode("utf-8-sig")
+    except OSError as error:
+        raise Undecided(f"{file} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise Undecided(f"{file} is not UTF-8 text: byte {error.start} is not") from error
+    definitions = read_definitions(text, str(file), findings)
+    return _bring(project, definitions, (), findings, toolset, handler, force, form, color, strict)
+
+
+@import_command.command("python")
+@click.argument("place", metavar="MODULE:OBJECT")
+@click.option("--toolsets", help="MODULE:OBJECT of the toolsets' mapping.")
+@click.option("--python", help="The interpreter of the program's own environment.")
+@click.option("--preload", multiple=True, help="A module to import first; may be repeated.")
+@_options
+def import_python(
+    place: str,
+    toolsets: str | None,
+    python: str | None,
+    preload: tuple[str, ...],
+    toolset: str | None,
+    handler: str,
+    force: bool,
+    start: Path,
+    form: str,
+    color: str,
+    strict: bool,
+) -> int:
+    """Import a live registry, such as hermes-agent's `tools.registry:registry`.
+
+    The program runs in a process of its own. For hermes-agent:
+
+    hermes-build import python tools.registry:registry --toolsets toolsets:TOOLSETS
+    --preload model_tools --python path/to/its/venv/bin/python
+    """
+    project, _ = open_project(start)
+    findings = Findings()
+    live = read_registry(place, findings, toolsets=toolsets, python=python, preload=preload)
+    return _bring(
+        project, live.definitions, live.toolsets, findings, toolset, handler, force, form, color,
+        strict,
+    )  # fmt: skip
+
+
+def _bring(
+    project: Project,
+    definitions: Sequence[Any],
+    toolsets: Sequence[Any],
+    findings: Findings,
+    toolset: str | None,
+    handler: str,
+    force: bool,
+    form: str,
+    color: str,
+    strict: bool,
+) -> int:
+    made = adopt(
+        definitions,
+        toolsets,
+        findings=findings,
+        handler=cast("Literal['external', 'self']", handler),
+        toolset=toolset,
+        layout=Layout(
+            specs=project.specs,
+            toolsets=project.toolsets,
+            source=project.source,
+            handlers=project.handlers[0] if project.handlers else "handlers",
+            output=project.output,
+        ),
+    )
+    standing = existing(project.root, made.files)
+    if standing and not force:
+        shown = ", ".join(standing[:5]) + (" …" if len(standing) > 5 else "")
+        raise Undecided(f"{counted(len(standing), 'file')} exist already ({shown}): see --force")
+    put(project.root, made.files, replace=tuple(standing))
+    found = findings.sorted()
+    if found or form == "json":
+        print_report(found, project.root, form, color)
+    say(
+        f"imported {counted(len(made.tools), 'tool')} and {counted(len(made.toolsets), 'toolset')}: "
+        f"wrote {counted(len(made.files), 'file')}"
+    )
+    return verdict(found, strict)

@@ -1,0 +1,166 @@
+"""``hermes-build show``, ``explain`` and ``rules``: to look at a program and at our own words."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import click
+
+from hermes_build.cli.present import Undecided, counted, project_option
+from hermes_build.cli.reading import read_catalog
+from hermes_build.compiler.codes import CODES
+from hermes_build.compiler.emit.definition import definition
+from hermes_build.compiler.emit.registry import tool_record
+from hermes_build.compiler.explain import page
+from hermes_build.compiler.nearest import did_you_mean
+from hermes_build.compiler.resolve import why
+from hermes_build.compiler.tokens import definition_tokens
+from hermes_build.ir import Catalog, Tool, Toolset
+
+
+@click.command("show")
+@click.argument("names", nargs=-1)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@project_option
+def show_command(names: tuple[str, ...], as_json: bool, start: Path) -> int:
+    """Show every toolset and tool, or the named ones in full.
+
+    A tool is shown as a model sees it, with what else its spec says; a toolset with its resolved
+    tools. Token counts are estimates: the definition's JSON in UTF-8, by four bytes.
+    """
+    catalog = read_catalog(start)
+    tools = {name: tool for tool in catalog.tools for name in (tool.name, *tool.aliases)}
+    toolsets = {name: one for one in catalog.toolsets for name in (one.name, *one.aliases)}
+    for name in names:
+        if name not in tools and name not in toolsets:
+            hint = "".join(f"; {one}" for one in did_you_mean(name, [*tools, *toolsets]))
+            raise Undecided(f"there is no tool or toolset `{name}`{hint}")
+    shown = [tools.get(name) or toolsets[name] for name in names]
+    if as_json:
+        picked = shown or [*catalog.toolsets, *catalog.tools]
+        click.echo(json.dumps([_json(one) for one in picked], ensure_ascii=False, indent=2))
+        return 0
+    if not shown:
+        click.echo(_overview(catalog), nl=False)
+    for one in shown:
+        text = _tool_page(one) if isinstance(one, Tool) else _toolset_page(one, catalog)
+        click.echo(text, nl=False)
+    return 0
+
+
+def _json(one: Tool | Toolset) -> dict[str, Any]:
+    if isinstance(one, Tool):
+        record = tool_record(one, None, "")
+        del record["digest"]
+        return {"kind": "tool", **record, "tokens": definition_tokens(one)}
+    return {
+        "kind": "toolset",
+        "name": one.name,
+        "description": one.description,
+        "resolved": list(one.resolved),
+        "source": str(one.place),
+    }
+
+
+def _overview(catalog: Catalog) -> str:
+    tokens = {tool.name: definition_tokens(tool) for tool in catalog.tools}
+    rows = [counted(len(catalog.toolsets), "toolset")]
+    for one in catalog.toolsets:
+        total = sum(tokens[name] for name in one.resolved)
+        rows.append(f"  {one.name}  ({counted(len(one.resolved), 'tool')}, about {total} tokens)")
+        if one.description:
+            rows += _wrapped(one.description, "    ")
+        rows += _wrapped(", ".join(one.resolved), "    ")
+    rows += ["", counted(len(catalog.tools), "tool")]
+    width = max((len(tool.name) for tool in catalog.tools), default=0)
+    for tool in catalog.tools:
+        first = " ".join(tool.description.split())
+        line = f"  {tool.name:{width}}  {first}"
+        rows.append(line if len(line) <= 100 else line[:99] + "…")
+    return "\n".join(rows) + "\n"
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(text, 96, initial_indent=indent, subsequent_indent=indent)
+
+
+def _tool_page(tool: Tool) -> str:
+    about = [f"{tool.name}  ({tool.place}, about {definition_tokens(tool)} tokens)"]
+    record = tool_record(tool, None, "")
+    for key in ("name", "schema", "source", "digest", "output_schema"):
+        record.pop(key, None)
+    about += [f"  {key}: {_plain(value)}" for key, value in record.items()]
+    about.append("  what a model sees:")
+    about.append(textwrap.indent(json.dumps(definition(tool), ensure_ascii=False, indent=2), "    "))
+    if tool.output_schema is not None:
+        about.append("  what it returns:")
+        shown = json.dumps(tool.output_schema, ensure_ascii=False, indent=2)
+        about.append(textwrap.indent(shown, "    "))
+    return "\n".join(about) + "\n"
+
+
+def _toolset_page(one: Toolset, catalog: Catalog) -> str:
+    toolsets = {each.name: each for each in catalog.toolsets}
+    tokens = sum(definition_tokens(tool) for tool in catalog.tools if tool.name in one.resolved)
+    rows = [f"{one.name}  ({one.place}, {counted(len(one.resolved), 'tool')}, about {tokens} tokens)"]
+    if one.description:
+        rows += _wrapped(one.description, "  ")
+    rows += [f"  {name}: {why(one, name, toolsets)}" for name in one.resolved]
+    rows += [f"  without {name}: {why(one, name, toolsets)}" for name in one.excludes]
+    return "\n".join(rows) + "\n"
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {_plain(inner)}" for key, inner in value.items())
+    return str(value)
+
+
+@click.command("explain")
+@click.argument("what", metavar="CODE|TOOL")
+@click.option("--toolset", "-t", help="Say why the tool is, or is not, in this toolset.")
+@project_option
+def explain_command(what: str, toolset: str | None, start: Path) -> int:
+    """Explain a code such as HB1103, or which toolsets hold a tool and which rule decided."""
+    if what.upper() in CODES and toolset is None:
+        click.echo(page(what.upper()), nl=False)
+        return 0
+    catalog = read_catalog(start)
+    tools = {name: tool.name for tool in catalog.tools for name in (tool.name, *tool.aliases)}
+    if what not in tools:
+        hint = "".join(f"; {one}" for one in did_you_mean(what, [*tools, *CODES]))
+        raise Undecided(f"there is no code or tool `{what}`{hint}")
+    by_name = {one.name: one for one in catalog.toolsets}
+    named = {name: one for one in catalog.toolsets for name in (one.name, *one.aliases)}
+    if toolset is not None and toolset not in named:
+        hint = "".join(f"; {one}" for one in did_you_mean(toolset, named))
+        raise Undecided(f"there is no toolset `{toolset}`{hint}")
+    tool = tools[what]
+    for one in [named[toolset]] if toolset is not None else catalog.toolsets:
+        held = "in" if tool in one.resolved else "not in"
+        click.echo(f"`{tool}` is {held} `{one.name}`: {why(one, tool, by_name)}")
+    return 0
+
+
+@click.command("rules")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def rules_command(as_json: bool) -> int:
+    """List every code: its severity, its name and its purpose."""
+    if as_json:
+        rows = [
+            {"code": c.id, "name": c.name, "severity": c.severity, "purpose": c.purpose}
+            for c in CODES.values()
+        ]
+        click.echo(json.dumps(rows, indent=2))
+        return 0
+    width = max(len(code.name) for code in CODES.values())
+    for code in CODES.values():
+        click.echo(f"{code.id}  {code.severity:7}  {code.name:{width}}  {code.purpose}")
+    return 0

@@ -1,0 +1,69 @@
+"""``hermes-build init`` and ``new``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from hermes_build.cli.present import counted, open_project, print_report, project_option, say
+from hermes_build.cli.putting import put
+from hermes_build.compiler.diagnostics import Findings
+from hermes_build.compiler.scaffold import project_scaffold, tool_scaffold
+
+
+@click.command("init")
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=".")
+def init_command(folder: Path) -> int:
+    """Start a project in FOLDER (here, by default) that compiles and runs at once.
+
+    It gets one tool with its handler, one toolset, schemas for the editor, and a CI workflow. What
+    is there already stays as it is.
+    """
+    made = project_scaffold(lambda path: _read(folder, path))
+    appended = tuple(path for path in made.files if _read(folder, path) is not None)
+    put(folder, made.files, replace=appended)
+    say(f"wrote {counted(len(made.files), 'file')} in {folder}")
+    for path in made.kept:
+        say(f"  {path} was there, and stays as it is")
+    there = "" if folder == Path() else f"cd {folder} && "
+    say(f"next: {there}hermes-build compile && hermes-build call greet '{{\"name\": \"you\"}}'")
+    return 0
+
+
+@click.command("new")
+@click.argument("tool")
+@click.option("--toolset", "-t", help="The toolset that owns the tool.")
+@click.option("--async", "is_async", is_flag=True, help="Make the handler a coroutine function.")
+@click.option("--no-handler", is_flag=True, help="Leave the handler out.")
+@project_option
+def new_command(
+    tool: str, toolset: str | None, is_async: bool, no_handler: bool, start: Path
+) -> int:
+    """Write the spec of a new TOOL, and a handler to fill in."""
+    project, _ = open_project(start)
+    findings = Findings()
+    made = tool_scaffold(
+        project,
+        tool,
+        lambda path: _read(project.root, path),
+        findings,
+        toolset=toolset,
+        is_async=is_async,
+        handler=not no_handler,
+    )
+    if made is None:
+        print_report(findings.sorted(), project.root, "full", "auto")
+        return 1
+    put(project.root, made.files)
+    for path in made.files:
+        say(f"wrote {path}")
+    say("next: fill them in, then run `hermes-build compile`")
+    return 0
+
+
+def _read(root: Path, path: str) -> str | None:
+    try:
+        return (root / path).read_bytes().decode("utf-8", "replace").replace("\r\n", "\n")
+    except OSError:
+        return None
