@@ -1,0 +1,48 @@
+"""What a compiled program runs on: the frozen registry, handlers, validation and dispatch.
+
+Names are imported when they are asked for (PEP 562), because a program that only lists its tools
+must not pay for what calls them.
+"""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hermes_build.runtime.entry import ToolEntry as ToolEntry
+    from hermes_build.runtime.errors import CatalogueError as CatalogueError
+    from hermes_build.runtime.errors import HandlerImportError as HandlerImportError
+    from hermes_build.runtime.errors import LoadError as LoadError
+    from hermes_build.runtime.errors import SchemaDriftError as SchemaDriftError
+    from hermes_build.runtime.errors import UnknownToolset as UnknownToolset
+    from hermes_build.runtime.registry import ToolRegistry as ToolRegistry
+    from hermes_build.runtime.registry import frozen as frozen
+    from hermes_build.runtime.result import tool_error as tool_error
+    from hermes_build.runtime.result import tool_result as tool_result
+
+_HOMES = {
+    "CatalogueError": "errors",
+    "HandlerImportError": "errors",
+    "LoadError": "errors",
+    "SchemaDriftError": "errors",
+    "ToolEntry": "entry",
+    "ToolRegistry": "registry",
+    "UnknownToolset": "errors",
+    "frozen": "registry",
+    "tool_error": "result",
+    "tool_result": "result",
+}
+
+__all__ = [*_HOMES]
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name from the module that is its home."""
+    try:
+        home = _HOMES[name]
+    except KeyError:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}") from None
+    from importlib import import_module
+
+    return getattr(import_module(f"{__name__}.{home}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_HOMES])

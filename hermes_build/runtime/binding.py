@@ -1,0 +1,135 @@
+"""The typed decorator of each generated tool module: ``@read_file.implements``.
+
+One generic object a tool, rather than a list of overloads in one place: type checkers walk such a
+list at every use, which takes a minute at a thousand tools where this takes a second.
+
+A decorated function is handed back as it is; type checkers see it as a `Handler`. Its exact type
+cannot be kept without losing the check for surplus parameters, so the type that is seen is the one
+that tests and other handlers need: the tool's own arguments, any context by keyword, the declared
+result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar, overload
+
+if TYPE_CHECKING:
+    from hermes_build.runtime.registry import ToolRegistry
+
+A = TypeVar("A")
+R = TypeVar("R")
+A_contra = TypeVar("A_contra", contravariant=True)
+R_co = TypeVar("R_co", covariant=True)
+
+ToolResult: TypeAlias = str | Mapping[str, Any] | list[Any]
+"""What a handler without an ``output_schema`` returns: text, or what becomes JSON text."""
+
+Check: TypeAlias = Callable[[], bool]
+Overrides: TypeAlias = Callable[[], Mapping[str, Any]]
+
+
+class Handler(Protocol[A_contra, R_co]):
+    """A decorated handler, called directly: its arguments, and context by keyword."""
+
+    def __call__(self, args: A_contra, /, **context: Any) -> R_co:
+        """Call the function itself: nothing is validated or filled in."""
+        ...
+
+
+class _Implements(Generic[A]):
+    """What the three decorators share: whose handler they register, and how."""
+
+    def __init__(self, tool: str, arguments: Any, digest: str, registry: ToolRegistry) -> None:
+        self.tool = tool
+        self.arguments = arguments
+        self.digest = digest
+        self._registry = registry
+
+    def is_generated_for(self, tool: str) -> bool:
+        """Whether the module of this object is the one that was generated for a tool."""
+        return self.tool == tool
+
+    def _register(
+        self,
+        handler: Any,
+        check_fn: Check | None,
+        dynamic_schema_overrides: Overrides | None,
+    ) -> Any:
+        def register(function: Any) -> Any:
+            self._registry.bind(
+                self.tool,
+                function,
+                check_fn=check_fn,
+                dynamic_schema_overrides=dynamic_schema_overrides,
+                arguments=self.arguments,
+                digest=self.digest,
+            )
+            return function
+
+        return register if handler is None else register(handler)
+
+
+class Implements(_Implements[A], Generic[A, R]):
+    """Registers the handler of a tool that its spec declares sync."""
+
+    @overload
+    def __call__(self, handler: Callable[[A], R], /) -> Handler[A, R]: ...
+    @overload
+    def __call__(
+        self, /, *, check_fn: Check | None = None, dynamic_schema_overrides: Overrides | None = None
+    ) -> Callable[[Callable[[A], R]], Handler[A, R]]: ...
+    def __call__(
+        self,
+        handler: Any = None,
+        /,
+        *,
+        check_fn: Check | None = None,
+        dynamic_schema_overrides: Overrides | None = None,
+    ) -> Any:
+        """Register a handler. Raises `SchemaDriftError` where it does not fit the spec."""
+        return self._register(handler, check_fn, dynamic_schema_overrides)
+
+
+class AsyncImplements(_Implements[A], Generic[A, R]):
+    """Registers the handler of a tool that its spec declares async."""
+
+    @overload
+    def __call__(
+        self, handler: Callable[[A], Awaitable[R]], /
+    ) -> Handler[A, Coroutine[Any, Any, R]]: ...
+    @overload
+    def __call__(
+        self, /, *, check_fn: Check | None = None, dynamic_schema_overrides: Overrides | None = None
+    ) -> Callable[[Callable[[A], Awaitable[R]]], Handler[A, Coroutine[Any, Any, R]]]: ...
+    def __call__(
+        self,
+        handler: Any = None,
+        /,
+        *,
+        check_fn: Check | None = None,
+        dynamic_schema_overrides: Overrides | None = None,
+    ) -> Any:
+        """Register a handler. Raises `SchemaDriftError` where it does not fit the spec."""
+        return self._register(handler, check_fn, dynamic_schema_overrides)
+
+
+class EitherImplements(_Implements[A], Generic[A, R]):
+    """Registers the handler of a tool whose spec leaves sync or async to the handler."""
+
+    @overload
+    def __call__(self, handler: Callable[[A], R | Awaitable[R]], /) -> Handler[A, Any]: ...
+    @overload
+    def __call__(
+        self, /, *, check_fn: Check | None = None, dynamic_schema_overrides: Overrides | None = None
+    ) -> Callable[[Callable[[A], R | Awaitable[R]]], Handler[A, Any]]: ...
+    def __call__(
+        self,
+        handler: Any = None,
+        /,
+        *,
+        check_fn: Check | None = None,
+        dynamic_schema_overrides: Overrides | None = None,
+    ) -> Any:
+        """Register a handler. Raises `SchemaDriftError` where it does not fit the spec."""
+        return self._register(handler, check_fn, dynamic_schema_overrides)

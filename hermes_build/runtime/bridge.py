@@ -1,0 +1,62 @@
+"""Running a coroutine from code that is not async.
+
+Without a running loop `asyncio.run` will do. Inside one it cannot, so the coroutine then runs on a
+loop of its own in a worker thread that stays: objects bound to a loop, such as HTTP clients, work
+again in the next call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from threading import Lock, Thread
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+    from typing import Any
+
+_lock = Lock()
+_worker: asyncio.AbstractEventLoop | None = None
+
+
+def wait(awaitable: Awaitable[Any]) -> Any:
+    """Run an awaitable to its end and return its result; exceptions come out as they are.
+
+    Context variables of the caller are seen inside.
+    """
+    try:
+        running = asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(_awaited(awaitable))
+    # A handler on the worker's own loop may call another tool, and would wait for itself there.
+    loop = _new_loop() if running is _worker else _shared_loop()
+    future = asyncio.run_coroutine_threadsafe(_awaited(awaitable), loop)
+    try:
+        return future.result()
+    finally:
+        future.cancel()  # of no effect unless the wait was interrupted
+        if loop is not _worker:
+            loop.call_soon_threadsafe(loop.stop)
+
+
+async def _awaited(awaitable: Awaitable[Any]) -> Any:
+    return await awaitable
+
+
+def _shared_loop() -> asyncio.AbstractEventLoop:
+    global _worker
+    with _lock:
+        if _worker is None:
+            _worker = _new_loop()
+        return _worker
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+
+    def run() -> None:
+        loop.run_forever()
+        loop.close()
+
+    Thread(target=run, name="hermes-build-bridge", daemon=True).start()
+    return loop

@@ -1,0 +1,103 @@
+"""The exceptions of the runtime: data first, and a message that says what to do."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from hermes_build.runtime.drift import Mismatch
+
+
+class CatalogueError(RuntimeError):
+    """A generated registry and its catalogue cannot be read, or do not belong together."""
+
+
+class UnknownToolset(LookupError):
+    """A toolset that nobody declares; ``nearest`` is the declared name most like it, or None."""
+
+    def __init__(self, name: str, nearest: str | None) -> None:
+        self.name = name
+        self.nearest = nearest
+        hint = f" Did you mean {nearest!r}?" if nearest else ""
+        super().__init__(f"There is no toolset {name!r}.{hint}")
+
+
+class Refusal(Exception):
+    """A call that ends before its handler runs; ``fields`` are those of the error JSON.
+
+    Raised and caught inside one call: callers of the registry never see it.
+    """
+
+    def __init__(self, message: str, **fields: object) -> None:
+        self.message = message
+        self.fields = fields
+        super().__init__(message)
+
+
+class HandlerImportError(ImportError):
+    """A handler module that fails to import, and the tools that are lost with it.
+
+    ``path`` and ``line`` say where it failed, as far as the traceback tells; ``cause`` is what it
+    raised.
+    """
+
+    def __init__(
+        self,
+        module: str,
+        tools: tuple[str, ...],
+        cause: BaseException,
+        path: str | None,
+        line: int | None,
+    ) -> None:
+        self.module = module
+        self.tools = tools
+        self.cause = cause
+        self.line = line
+        self.error = describe(cause)
+        where = f" ({path}:{line})" if path else ""
+        lost = ", ".join(tools) or "none that the catalogue names"
+        super().__init__(
+            f"Handler module {module!r} fails to import{where}: {self.error}. Tools lost: {lost}.",
+            name=module,
+            path=path,
+        )
+
+    def again(self) -> HandlerImportError:
+        """The same failure as a new exception, since a raised one gathers tracebacks."""
+        return HandlerImportError(self.module, self.tools, self.cause, self.path, self.line)
+
+
+class SchemaDriftError(TypeError):
+    """Handlers that do not fit their specs; ``mismatches`` holds every difference found."""
+
+    def __init__(self, mismatches: tuple[Mismatch, ...], headline: str | None = None) -> None:
+        self.mismatches = mismatches
+        tools = sorted({one.tool for one in mismatches})
+        noun = "difference" if len(mismatches) == 1 else "differences"
+        headline = headline or (
+            f"{len(mismatches)} {noun} between handlers and specs ({', '.join(tools)})"
+        )
+        super().__init__("\n".join([headline, *(one.render() for one in mismatches)]))
+
+
+class LoadError(SchemaDriftError):
+    """Handler modules that cannot be imported (``failures``), beside any ``mismatches``."""
+
+    def __init__(
+        self, mismatches: tuple[Mismatch, ...], failures: tuple[HandlerImportError, ...]
+    ) -> None:
+        self.failures = failures
+        lost = sorted({name for one in failures for name in one.tools})
+        headline = f"{len(failures)} handler module(s) fail to import; tools lost: " + (
+            ", ".join(lost) or "none that the catalogue names"
+        )
+        super().__init__(mismatches, "\n".join([headline, *(f"  {one}" for one in failures)]))
+
+
+def describe(error: BaseException) -> str:
+    """The type and text of an exception on one line, also where its ``__str__`` fails."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # foreign code: an exception may fail at describing itself
+        text = ""
+    name = type(error).__name__
+    return f"{name}: {text}" if text else name

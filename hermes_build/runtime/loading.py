@@ -1,0 +1,108 @@
+"""Importing handler modules: one when a tool of it is first called, or all of them."""
+
+from __future__ import annotations
+
+import sys
+from _thread import get_ident
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from hermes_build.layout import TOOL
+from hermes_build.runtime.drift import Mismatch, relative_path, spec_place
+from hermes_build.runtime.errors import HandlerImportError, LoadError, SchemaDriftError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from hermes_build.runtime.registry import ToolRegistry
+
+
+def import_handlers(registry: ToolRegistry, module: str) -> None:
+    """Import one handler module, which registers its tools.
+
+    A failure is remembered: each call of a lost tool answers at once, with the first reason. What a
+    failing module had registered is taken back, since its code did not run to its end.
+
+    Raises:
+        HandlerImportError: naming the tools that are lost.
+    """
+    failure = registry._failures.get(module)
+    if failure is not None and module not in sys.modules:
+        raise failure.again()
+    before = dict(registry._bindings)
+    try:
+        import_module(module)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # foreign code; a module may even call sys.exit()
+        with registry._lock:
+            for name, binding in list(registry._bindings.items()):
+                if binding.module == module and before.get(name) is not binding:
+                    del registry._bindings[name]
+        path, line = _where(error, registry.root)
+        failure = HandlerImportError(module, registry.tools_of_module(module), error, path, line)
+        registry._failures[module] = failure
+        raise failure from error
+    registry._failures.pop(module, None)
+
+
+def load(registry: ToolRegistry) -> None:
+    """Import every handler module; raise one error for all that is wrong with them.
+
+    Raises:
+        SchemaDriftError: for mismatches and missing handlers alone.
+        LoadError: when modules fail to import.
+    """
+    mismatches: list[Mismatch] = []
+    failures: list[HandlerImportError] = []
+    registry._failures.clear()
+    registry._collected = (get_ident(), mismatches)
+    try:
+        for module in registry.handler_modules():
+            try:
+                import_handlers(registry, module)
+            except HandlerImportError as failure:
+                failures.append(failure)
+    finally:
+        registry._collected = None
+    explained = {one.tool for one in mismatches} | {name for one in failures for name in one.tools}
+    mismatches += _missing(registry, explained)
+    if failures:
+        raise LoadError(tuple(mismatches), tuple(failures)) from failures[0]
+    if mismatches:
+        raise SchemaDriftError(tuple(mismatches))
+
+
+def _missing(registry: ToolRegistry, explained: set[str]) -> list[Mismatch]:
+    """Tools of ours without a handler, where nothing else says why."""
+    found = []
+    for name, record in registry._catalogue.records(TOOL):
+        if record.get("handler", "self") != "self" or name in registry._bindings:
+            continue
+        if name not in explained:
+            module: Any = record.get("module")
+            who = f"the handler module {module!r} does not" if module else "no handler module does"
+            message = f"a handler must register this tool, and {who}"
+            found.append(Mismatch(name, "missing", "HB3001", message, spec=spec_place(record)))
+    return found
+
+
+def _where(error: BaseException, root: str) -> tuple[str | None, int | None]:
+    """The last place in the project that an exception passed through, else the last place at all.
+
+    A module that cannot be found or parsed never ran, so that its own place is not among them.
+    """
+    if isinstance(error, SyntaxError) and error.filename:
+        return relative_path(error.filename, root), error.lineno
+    last: tuple[str | None, int | None] = (None, None)
+    trace: TracebackType | None = error.__traceback__
+    own = __file__
+    while trace is not None:
+        path = trace.tb_frame.f_code.co_filename
+        if path != own and not path.startswith("<frozen"):
+            inside = relative_path(path, root) != path
+            was_inside = last[0] is not None and not last[0].startswith(("/", "\\"))
+            if inside or not was_inside:
+                last = (relative_path(path, root), trace.tb_lineno)
+        trace = trace.tb_next
+    return last

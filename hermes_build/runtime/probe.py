@@ -1,0 +1,70 @@
+"""``python -m hermes_build.runtime.probe PACKAGE``: import every handler, report as JSON.
+
+`hermes-build check` runs this in a process of its own, since handlers are foreign code. One JSON
+object goes to standard output, whatever the handlers print: their output is sent to standard error.
+
+The object has ``ok``; ``mismatches``, each with ``tool``, ``kind``, ``code``, ``message`` and the
+places ``spec`` and ``handler`` (``path`` and ``line``, or null); ``failures``, each with
+``module``, ``error``, ``tools``, ``path`` and ``line``; and ``error``, which is null unless the
+registry itself cannot be imported. The exit code is 0 when ``ok``, else 1.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+from hermes_build.runtime.errors import LoadError, SchemaDriftError, describe
+
+
+def probe(package: str) -> dict[str, Any]:
+    """Import ``PACKAGE.registry``, load all its handlers, and report as JSON data."""
+    from importlib import import_module
+
+    report: dict[str, Any] = {"ok": True, "mismatches": [], "failures": [], "error": None}
+    try:
+        import_module(f"{package}.registry").registry.load()
+    except SchemaDriftError as error:
+        report["ok"] = False
+        report["mismatches"] = [one.to_json() for one in error.mismatches]
+        report["failures"] = [
+            {
+                "module": one.module,
+                "error": one.error,
+                "tools": list(one.tools),
+                "path": one.path,
+                "line": one.line,
+            }
+            for one in (error.failures if isinstance(error, LoadError) else ())
+        ]
+    except Exception as error:  # whatever stops the registry is to be reported, not printed
+        report["ok"] = False
+        report["error"] = describe(error)
+    return report
+
+
+def main() -> int:
+    """Run the command; the working directory is where packages are looked for first."""
+    if len(sys.argv) != 2:
+        print("usage: python -m hermes_build.runtime.probe PACKAGE", file=sys.stderr)
+        return 2
+    # Handlers, and programs that they start, may write to descriptor 1 at any time.
+    answer = os.dup(1)
+    os.dup2(2, 1)
+    if os.getcwd() not in sys.path and "" not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    report = probe(sys.argv[1])
+
+    from hermes_build.runtime.result import encode
+
+    with os.fdopen(answer, "w", encoding="utf-8") as stream:
+        stream.write(encode(report) + "\n")
+    return 0 if report["ok"] else 1
+
+
+if __name__ == "__main__":
+    status = main()
+    # Threads that handlers started and left must not keep the answer from its reader.
+    sys.stderr.flush()
+    os._exit(status)
