@@ -26,7 +26,7 @@ def directives(path: str, text: str) -> Iterator[Suppression]:
     found = list(_DIRECTIVE.finditer(text))
     if not found:
         return
-    scalars = [(_body(text, one), one.end) for one in yaml12.tokens(text) if one.kind == "scalar"]
+    scalars = [(_body(text, one), one.end) for one in yaml12.tokens(text) if one.alias is None]
     starts = [start for start, _ in scalars]
     lines = Lines(path, text)
     for match in found:

@@ -75,6 +75,7 @@ _number = re.compile(
 GLUED = re.compile(r"[ \t]+#(?=[^\s#!])")
 """A comment whose first word touches its `#`, as the rest of a text does that it cut."""
 
+_TAG = re.compile(r"(?:^|[\s,\[\]{}:])!")
 _FOREIGN_BREAKS = ("\x85", "\u2028", "\u2029")
 
 
@@ -95,13 +96,12 @@ class Broken(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A scalar or an alias where it stands; ``style`` is ``""`` for plain text and aliases."""
+    """A scalar of some style (``""`` is plain) or an alias, where it stands."""
 
-    kind: Literal["scalar", "alias"]
-    value: str
-    style: str
     start: int
     end: int
+    style: str | None = None
+    alias: str | None = None
 
 
 Documents: TypeAlias = list[tuple[int, Any]]
@@ -200,7 +200,9 @@ def quick(text: str) -> Documents | None:
     if _Quick is None or len(text) > _QUICK_LENGTH:
         return None
     openers = text.count("[") + text.count("{") + text.count("- ") + text.count("? ")
-    if openers > _QUICK_OPENERS or "!" in text or ("*" in text and "&" in text):
+    if openers > _QUICK_OPENERS or ("*" in text and "&" in text):
+        return None
+    if "!" in text and _TAG.search(text):
         return None
     if " #" in text and GLUED.search(text):
         return None
@@ -233,7 +235,7 @@ def _value(node: Node, depth: int) -> Any:
     result: dict[str, Any] = {}
     for key, one in inner:
         name = key.value
-        if not key.style and (key.__class__ is not ScalarNode or _is_odd_key(name)):
+        if key.__class__ is not ScalarNode or (not key.style and _is_odd_key(name)):
             raise _Odd
         value = one.value
         if one.__class__ is ScalarNode and (
@@ -288,10 +290,10 @@ def tokens(text: str, *, libyaml: bool = HAS_LIBYAML) -> Iterator[Token]:
     try:
         scanner = (_Careful if libyaml else _Python)(text)
         while (one := scanner.get_token()) is not None:
+            start, end = one.start_mark.index, one.end_mark.index
             if one.__class__ is yaml.ScalarToken:
-                style = "" if one.plain else one.style
-                yield Token("scalar", one.value, style, one.start_mark.index, one.end_mark.index)
+                yield Token(start, end, style="" if one.plain else one.style)
             elif one.__class__ is yaml.AliasToken:
-                yield Token("alias", one.value, "", one.start_mark.index, one.end_mark.index)
+                yield Token(start, end, alias=one.value)
     except (yaml.YAMLError, ValueError):
         return

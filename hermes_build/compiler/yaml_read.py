@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from hermes_build.compiler import yaml12
 from hermes_build.compiler.diagnostics import Findings, Label, Span
 from hermes_build.compiler.yaml12 import GLUED, MAX_DEPTH, MappingNode, Node, NotJson, ScalarNode
 from hermes_build.compiler.yaml_places import Lines
-from hermes_build.compiler.yaml_syntax import add_tag, explain
+from hermes_build.compiler.yaml_syntax import add_character, add_empty, add_tag, explain
 
 MAX_EXPANDED = 100_000
 """How many nodes the aliases of one document may stand for."""
 
 MAX_FINDINGS = 100
-"""After so many findings, a document is given up."""
+"""After so many errors the rest of a file is passed over; so many warnings are shown."""
 
 _REFUSED = re.compile("[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -33,52 +32,37 @@ def read(
     ``libyaml=False`` reads with the pure Python parser, as where libyaml is missing.
     """
     if libyaml:
-        found = yaml12.quick(text)
-        if found is not None:
-            return [(index, line, value) for index, (line, value) in enumerate(found)]
+        quick = yaml12.quick(text)
+        if quick is not None:
+            return [(index, line, value) for index, (line, value) in enumerate(quick)]
     lines = Lines(path, text)
     if (refused := _REFUSED.search(text)) is not None:
-        _add_character(refused, lines, findings)
+        add_character(refused, lines, findings)
         return []
     documents: list[tuple[int, int, Any]] = []
+    found = Findings()
     index = -1
     try:
         for index, root in enumerate(yaml12.nodes(text, libyaml=libyaml)):
-            if not root.value and root.start_mark.index == root.end_mark.index:
-                _add_empty(lines.character(root.start_mark.index), findings)
+            start = root.start_mark.index
+            if not root.value and start == root.end_mark.index:
+                if len(found) < MAX_FINDINGS:
+                    add_empty(lines.character(start), found)
                 continue
-            reader = _Reader(lines)
+            line, column = lines.position(start)
+            reader = _Reader(lines, found, start - column + 1)
             value = reader.root(root)
-            findings.extend(reader.findings)
-            if not reader.findings.has_errors:
-                line, _ = lines.position(root.start_mark.index)
+            if not reader.failed:
                 documents.append((index, line, value))
+            elif len(found) >= MAX_FINDINGS:
+                break
     except yaml12.Broken as broken:
-        explain(broken, lines, findings)
+        explain(broken, lines, found)
     else:
         if index < 0:
-            _add_empty(Span(path), findings)
+            add_empty(Span(path), found)
+    findings.extend(found)
     return documents
-
-
-def _add_empty(span: Span, findings: Findings) -> None:
-    findings.add(
-        "HB0012", "a document holds nothing", span, help=("fill it or take it out, with its `---`",)
-    )
-
-
-def _add_character(refused: re.Match[str], lines: Lines, findings: Findings) -> None:
-    code = ord(refused[0])
-    span = lines.character(refused.start())
-    if 0xD800 <= code <= 0xDFFF:
-        message, help = "is half a character (a surrogate)", "write the whole character"
-    elif code in (0x85, 0x2028, 0x2029):
-        message = "is a line break to some YAML readers and a character to others"
-        help = f'write it as "\\u{code:04x}" in double quotes, or take it out'
-    else:
-        message = "must not stand in YAML text"
-        help = f'write it as "\\u{code:04x}" in double quotes, or take it out'
-    findings.add("HB0002", f"the character U+{code:04X} {message}", span, help=(help,))
 
 
 class _GiveUp(Exception):
@@ -86,16 +70,18 @@ class _GiveUp(Exception):
 
 
 class _Reader:
-    """Builds the value of one document."""
+    """Builds the value of the document that begins in the line at ``begin``, an offset."""
 
-    def __init__(self, lines: Lines) -> None:
-        self.findings = Findings()
+    def __init__(self, lines: Lines, findings: Findings, begin: int) -> None:
+        self.failed = False
+        self._findings = findings
+        self._begin = begin
         self._lines = lines
         self._text = lines.text
         self._tags = "!" in lines.text
         self._cuts = " #" in lines.text or "\t#" in lines.text
         self._aliases = "&" in lines.text and "*" in lines.text
-        # Of each collection that was built: its value, how many nodes it is, how deep.
+        # Of each node that was built: its value, how many nodes it stands for, how deep.
         self._built: dict[int, tuple[Any, int, int]] = {}
         self._open: set[int] = set()
         self._expanded = 0
@@ -105,40 +91,50 @@ class _Reader:
         try:
             return self._value(node, 1)[0]
         except _GiveUp:
+            self.failed = True
             return None
 
     def _add(self, code: str, message: str, span: Span, *help: str, **more: Any) -> None:
-        self.findings.add(code, message, span, help=help, **more)
-        if len(self.findings) >= MAX_FINDINGS:
+        self._findings.add(code, message, span, help=help, **more)
+        self._fail()
+
+    def _fail(self) -> None:
+        self.failed = True
+        if len(self._findings) >= MAX_FINDINGS:
             raise _GiveUp
 
     def _value(self, node: Node, depth: int) -> tuple[Any, int, int]:
         """Return a node's value, how many nodes it stands for, and how deep they are nested."""
-        if self._tags:
-            self._check_tag(node)
-        if node.__class__ is ScalarNode:
-            return self._scalar(node), 1, 0
         if self._aliases and (id(node) in self._built or id(node) in self._open):
             return self._alias(node, depth)
-        if depth > MAX_DEPTH:
-            explain(yaml12.Broken("depth", node.start_mark.index), self._lines, self.findings)
-            raise _GiveUp
-        self._open.add(id(node))
-        self._here = node.start_mark.index
+        if self._tags:
+            self._check_tag(node)
         value: Any
-        if node.__class__ is MappingNode:
-            value, size, height = self._mapping(node, depth + 1)
+        if node.__class__ is ScalarNode:
+            value, size, height = self._scalar(node), 1, 0
         else:
-            value, size, height = [], 1, 0
-            for one in node.value:
-                inner, more, deep = self._value(one, depth + 1)
-                value.append(inner)
-                size += more
-                height = max(height, deep)
-        self._open.discard(id(node))
-        self._here = max(self._here, node.end_mark.index)
+            if depth > MAX_DEPTH:
+                explain(yaml12.Broken("depth", node.start_mark.index), self._lines, self._findings)
+                raise _GiveUp
+            self._open.add(id(node))
+            if node.__class__ is MappingNode:
+                value, size, height = self._mapping(node, depth + 1)
+            else:
+                value, size, height = self._sequence(node, depth + 1)
+            self._open.discard(id(node))
+        self._here = max(self._here, node.start_mark.index + 1)
         if self._aliases:
-            self._built[id(node)] = value, size, height + 1
+            self._built[id(node)] = value, size, height
+        return value, size, height
+
+    def _sequence(self, node: Node, depth: int) -> tuple[list[Any], int, int]:
+        value: list[Any] = []
+        size, height = 1, 0
+        for one in node.value:
+            inner, more, deep = self._value(one, depth)
+            value.append(inner)
+            size += more
+            height = max(height, deep)
         return value, size, height + 1
 
     def _mapping(self, node: Node, depth: int) -> tuple[dict[str, Any], int, int]:
@@ -164,7 +160,7 @@ class _Reader:
             else:
                 names[name] = key
                 value[name] = inner
-        return value, size, height
+        return value, size, height + 1
 
     def _key(self, key: Node) -> str | None:
         """Return a key's text, or ``None`` after a finding."""
@@ -236,28 +232,29 @@ class _Reader:
         match = _TAG.match(self._text, node.start_mark.index)
         if match is not None:
             end = re.compile(r"[^\s,\[\]{}]*").match(self._text, match.start(1))
-            add_tag(self._lines.span(match.start(1), end.end() if end else 0), self.findings)
-            if len(self.findings) >= MAX_FINDINGS:
-                raise _GiveUp
+            add_tag(self._lines.span(match.start(1), end.end() if end else 0), self._findings)
+            self._fail()
 
     def _check_cut(self, node: Node) -> None:
         """Warn of a `#` that touches its word, behind several plain words or an empty value."""
-        if node.value and " " not in node.value:
-            return
         end = self._lines.end(node)
         match = GLUED.match(self._text, end)
         if match is None or self._text.startswith("hermes-build:", match.end()):
             return
+        # Behind one word, a glued comment is mostly a comment; but `issue #12` is a number of one.
+        if node.value and " " not in node.value and not self._text[match.end()].isdigit():
+            return
+        if len(self._findings) >= MAX_FINDINGS:
+            return
         rest = self._text.find("\n", end)
-        mark = match.end() - 1
-        self._add(
+        self._findings.add(
             "HB0013",
             "a `#` inside unquoted text began a comment"
             if node.value
             else "a `#` left a value empty",
-            self._lines.span(mark, rest if rest >= 0 else len(self._text)),
-            "quote the text if this belongs to it; write a space after the `#` of a comment",
+            self._lines.span(match.end() - 1, rest if rest >= 0 else len(self._text)),
             label="this is not part of the text",
+            help=("quote the text if this belongs to it; write a comment with a space after `#`",),
         )
 
     def _alias(self, node: Node, depth: int) -> tuple[Any, int, int]:
@@ -274,7 +271,7 @@ class _Reader:
         self._expanded += size
         if depth + height - 1 > MAX_DEPTH:
             offset = self._alias_offset(node)
-            explain(yaml12.Broken("depth", offset), self._lines, self.findings)
+            explain(yaml12.Broken("depth", offset), self._lines, self._findings)
             raise _GiveUp
         if self._expanded > MAX_EXPANDED:
             self._add(
@@ -297,13 +294,11 @@ class _Reader:
 
     def _alias_range(self, node: Node) -> tuple[int, int]:
         anchor = _ANCHOR.match(self._text, node.start_mark.index)
-        for token in self._alias_tokens():
-            if anchor is not None and token.value == anchor[1] and token.start >= self._here:
-                return token.start, token.end
+        for token in yaml12.tokens(self._text[self._begin :]):
+            start = token.start + self._begin
+            if anchor is not None and start >= self._here and token.alias == anchor[1]:
+                return start, token.end + self._begin
         return node.start_mark.index, self._lines.end(node)
-
-    def _alias_tokens(self) -> Iterator[yaml12.Token]:
-        return (one for one in yaml12.tokens(self._text) if one.kind == "alias")
 
 
 def _short(text: str) -> str:

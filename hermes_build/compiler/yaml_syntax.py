@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from hermes_build.compiler.diagnostics import Findings, Label, Span
 from hermes_build.compiler.yaml12 import GLUED, MAX_DEPTH, MAX_NODES, Broken
 from hermes_build.compiler.yaml_places import Lines
@@ -23,12 +25,12 @@ _REASONS = (
     (
         "block sequence entries are not allowed",
         "a list cannot begin here",
-        "put each `- ` on a line of its own, below the key; text in `- ` needs quotes",
+        "put each `- ` on a line of its own, below the key; or quote the text",
     ),
     (
         "sequence entries are not allowed",
         "a list cannot begin here",
-        "put each `- ` on a line of its own, below the key; text in `- ` needs quotes",
+        "put each `- ` on a line of its own, below the key; or quote the text",
     ),
     ("mapping keys are not allowed", "a `?` cannot begin a key here", _QUOTE),
     (
@@ -90,6 +92,11 @@ _REASONS = (
         "close each `[` with `]` and each `{` with `}`",
     ),
     (
+        "while parsing a block node",
+        "a value cannot begin like this",
+        "text that begins with one of `]},` needs quotes",
+    ),
+    (
         "while parsing a block mapping",
         "this line does not fit the mapping around it",
         "give the keys of one mapping the same indentation; a text ends at its second quote",
@@ -112,7 +119,13 @@ _REASONS = (
     ),
 )
 
-_UNCLOSED = ("quoted scalar", "flow sequence", "flow mapping", "expected ':'")
+_UNCLOSED = (
+    "end of stream",
+    "document indicator",
+    "flow sequence",
+    "flow mapping",
+    "expected ':'",
+)
 _FIRST = {
     "\t": ("a tab cannot indent, nor stand before a value's first character", "use spaces"),
     "@": ("text cannot begin with `@` in YAML", _QUOTE),
@@ -158,10 +171,30 @@ def add_tag(at: Span, findings: Findings) -> None:
         "a value carries a YAML tag",
         at,
         label="tags are not part of this dialect",
-        help=(
-            "take the tag out; text that begins with `!` needs quotes, and so does a number's text",
-        ),
+        help=("take the tag out; text that begins with `!` needs quotes",),
     )
+
+
+def add_empty(span: Span, findings: Findings) -> None:
+    """Add the finding on a document without any value."""
+    findings.add(
+        "HB0012", "a document holds nothing", span, help=("fill it or take it out, with its `---`",)
+    )
+
+
+def add_character(refused: re.Match[str], lines: Lines, findings: Findings) -> None:
+    """Add the finding on a character that YAML text must not hold as it is."""
+    code = ord(refused[0])
+    span = lines.character(refused.start())
+    if 0xD800 <= code <= 0xDFFF:
+        message, help = "is half a character (a surrogate)", "write the whole character"
+    elif code in (0x85, 0x2028, 0x2029):
+        message = "is a line break to some YAML readers and a character to others"
+        help = f'write it as "\\u{code:04x}" in double quotes, or take it out'
+    else:
+        message = "must not stand in YAML text"
+        help = f'write it as "\\u{code:04x}" in double quotes, or take it out'
+    findings.add("HB0002", f"the character U+{code:04X} {message}", span, help=(help,))
 
 
 def _add_syntax(broken: Broken, at: Span, lines: Lines, findings: Findings) -> None:
