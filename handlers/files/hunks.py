@@ -37,7 +37,7 @@ _LEVELS: tuple[tuple[str, Key, int], ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A hunk where it fits: its ``edit``, how far that is from where it said, and how it matched."""
+    """A hunk where it fits: its ``edit``, how far that is from where it said, and by what."""
 
     hunk: Hunk
     edit: Edit
@@ -53,12 +53,13 @@ class Placed:
 def place_hunks(lines: Sequence[str], hunks: Sequence[Hunk]) -> tuple[list[Placed], list[Refusal]]:
     """Where each hunk goes, in order and without overlap; and what is wrong with the others."""
     end = file_end("".join(lines))
+    indexes = _Indexes(lines)
     placed: list[Placed] = []
     failed: list[Refusal] = []
     floor = moved = 0
     for hunk in hunks:
         try:
-            one = _place(lines, hunk, floor, moved, end)
+            one = _place(indexes, hunk, floor, moved, end)
         except Refusal as refusal:
             failed.append(refusal)
             continue
@@ -67,51 +68,57 @@ def place_hunks(lines: Sequence[str], hunks: Sequence[Hunk]) -> tuple[list[Place
     return placed, failed
 
 
-def _place(lines: Sequence[str], hunk: Hunk, floor: int, moved: int, end: str) -> Placed:
-    old = hunk.old
+class _Indexes:
+    """The lines of a file, compared in the manner of each level; made when a level needs it."""
+
+    def __init__(self, lines: Sequence[str]) -> None:
+        self.lines = lines
+        self._made: dict[Key, tuple[list[str], dict[str, list[int]]]] = {}
+
+    def find(self, key: Key, wanted: Sequence[str], floor: int) -> list[int]:
+        """Each line, from ``floor`` on, at which the wanted lines stand."""
+        if key not in self._made:
+            keys = [key(line) for line in self.lines]
+            where: dict[str, list[int]] = {}
+            for at, line in enumerate(keys):
+                where.setdefault(line, []).append(at)
+            self._made[key] = keys, where
+        keys, where = self._made[key]
+        return [
+            at
+            for at in where.get(wanted[0], ())
+            if at >= floor and keys[at : at + len(wanted)] == wanted
+        ]
+
+
+def _place(indexes: _Indexes, hunk: Hunk, floor: int, moved: int, end: str) -> Placed:
+    lines, old = indexes.lines, hunk.old
     if not old:
         if not floor <= hunk.start <= len(lines):
             raise _refusal(hunk, f"the file has {len(lines)} lines, so nothing can be added there")
-        return Placed(hunk, _edit(lines, hunk, hunk.start, 0, 0, _EXACT, end), 0, _EXACT)
+        added = _edit(lines, hunk, hunk.start, 0, 0, _EXACT, end)
+        if hunk.start > floor and not lines[hunk.start - 1].endswith("\n"):
+            # The line above has no line end yet, and gets one.
+            above = lines[hunk.start - 1] + end
+            added = Edit(hunk.start - 1, hunk.start, (above, *added.lines))
+        return Placed(hunk, added, 0, _EXACT)
     for matched, key, fuzz in _LEVELS:
         head, tail = _droppable(hunk, fuzz)
         wanted = [key(line) for line in old[head : len(old) - tail]]
         if fuzz and (not wanted or head + tail == 0):
             continue
         expected = hunk.start + head + moved
-        at = _nearest(lines, key, wanted, expected, floor)
-        if at is None:
+        found = indexes.find(key, wanted, floor)
+        if not found:
             continue
-        if isinstance(at, tuple):
-            first, second = at
+        at, *others = sorted(found, key=lambda one: abs(one - expected))
+        if others and abs(others[0] - expected) == abs(at - expected):
             raise _refusal(
-                hunk, f"it fits equally well at lines {first + 1} and {second + 1}; add context"
+                hunk, f"it fits equally well at lines {at + 1} and {others[0] + 1}; add context"
             )
         edit = _edit(lines, hunk, at, head, tail, matched, end)
         return Placed(hunk, edit, at - hunk.start - head, matched)
     raise _missing(lines, hunk, old)
-
-
-def _nearest(
-    lines: Sequence[str], key: Key, wanted: Sequence[str], expected: int, floor: int
-) -> int | tuple[int, int] | None:
-    """The match nearest to where it is expected; two where they are equally near."""
-    keys = [key(line) for line in lines]
-    last = len(keys) - len(wanted)
-    furthest = max(expected - floor, last - expected, 0)
-    for distance in range(furthest + 1):
-        found = [
-            at
-            for at in dict.fromkeys((expected - distance, expected + distance))
-            if floor <= at <= last
-            and keys[at] == wanted[0]
-            and keys[at : at + len(wanted)] == wanted
-        ]
-        if len(found) == 2:
-            return found[0], found[1]
-        if found:
-            return found[0]
-    return None
 
 
 def _droppable(hunk: Hunk, fuzz: int) -> tuple[int, int]:

@@ -34,7 +34,13 @@ class _Draft:
     before: Snapshot | None
     encoding: encodings.Encoding
     text: str | None
+    read: str | None
     mode: int | None = None
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything is to be written; a file that was only looked at is left alone."""
+        return self.text != self.read or (self.text is not None and self.mode is not None)
 
 
 def replace(
@@ -96,7 +102,8 @@ def apply_patch(workspace: Workspace, patch: str) -> dict[str, Any]:
             raise Refusal(
                 f"The patch does not apply and nothing was written. {reasons}", failures=failures
             )
-        write(workspace, [_change(draft) for draft in drafts.values()], parents=True)
+        changes = [_change(draft) for draft in drafts.values() if draft.changed]
+        write(workspace, changes, parents=True)
     diff = "".join(shown)
     if len(diff) > DIFF_CHARS:
         diff = f"{diff[:DIFF_CHARS]}\n[the rest is not shown]\n"
@@ -153,7 +160,7 @@ def _sides(
 def _draft(workspace: Workspace, place: Place, drafts: dict[Place, _Draft]) -> _Draft:
     if place not in drafts:
         if workspace.status(place) is None:
-            drafts[place] = _Draft(place, None, encodings.UTF_8, None)
+            drafts[place] = _Draft(place, None, encodings.UTF_8, None, None)
         else:
             drafts[place] = _opened(workspace, place)
     return drafts[place]
@@ -164,7 +171,7 @@ def _opened(workspace: Workspace, place: Place) -> _Draft:
         raise missing(workspace, place)
     snapshot = read_snapshot(workspace, place, MOST_BYTES)
     text, encoding = encodings.decode(snapshot.data, place.shown)
-    return _Draft(place, snapshot, encoding, text)
+    return _Draft(place, snapshot, encoding, text, text)
 
 
 def _change(draft: _Draft) -> Change:

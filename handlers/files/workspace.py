@@ -33,7 +33,7 @@ _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A resolved place inside the workspace: its ``parts`` lead there from the root, without links."""
+    """A resolved place inside the workspace: ``parts`` lead there from the root, without links."""
 
     parts: tuple[str, ...]
 
