@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -53,15 +52,19 @@ def value_reason(root: Schema, ref: str, value: Any, otherwise: str) -> Reason:
     """
     from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
+    from jsonschema.validators import validator_for
     from referencing import Registry
-    from referencing.exceptions import Unresolvable
-    from referencing.jsonschema import DRAFT202012
+    from referencing.jsonschema import DRAFT202012, specification_with
 
-    registry = Registry().with_resource("hb:schema", DRAFT202012.create_resource(root))
-    judge = Draft202012Validator({"$ref": f"hb:schema{ref}"}, registry=registry)
+    dialect = root.get("$schema", "") if isinstance(root, dict) else ""
+    specification = specification_with(dialect.rstrip("#"), default=DRAFT202012)
+    registry = Registry().with_resource("hb:schema", specification.create_resource(root))
+    judge = validator_for(root, default=Draft202012Validator)
     try:
-        error = best_match(judge.iter_errors(value))
-    except (re.error, RecursionError, Unresolvable):
+        error = best_match(judge({"$ref": f"hb:schema{ref}"}, registry=registry).iter_errors(value))
+    except Exception:
+        # The verdict stands; this is foreign code that looks for a better sentence, and patterns
+        # that Python cannot compile are only one way in which it fails.
         error = None
     if error is None:
         return Reason(otherwise, (), "", value)

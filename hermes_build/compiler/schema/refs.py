@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -38,6 +38,20 @@ class Siblings:
     folder: str = ""
     paths: frozenset[str] = frozenset()
     documents: Callable[[str], tuple[Document, ...]] = _none
+
+    def watched(self) -> tuple[Siblings, set[str]]:
+        """Return the same files, and a set that gathers the paths that are looked into.
+
+        What is found of a schema, mistakes included, holds as long as these files stay the same;
+        a path without a file is among them.
+        """
+        seen: set[str] = set()
+
+        def documents(path: str) -> tuple[Document, ...]:
+            seen.add(path)
+            return self.documents(path)
+
+        return replace(self, documents=documents), seen
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +150,7 @@ _SAFE = "/#!$&'()*+,;=:@~"
 def _shared_file(
     name: str, path: str, ref: str, part: Part, siblings: Siblings
 ) -> Document | Refusal:
+    documents = siblings.documents(path)
     if path not in siblings.paths:
         schema = part.schema
         local = schema.get("$defs") if isinstance(schema, dict) else None
@@ -157,11 +172,10 @@ def _shared_file(
             "not a file in the specs folder",
             *((f"did you mean `{close}`?",) if close else ()),
         )
-    documents = siblings.documents(path)
     if len(documents) != 1 or not is_shared_document(documents[0].value):
         return _unresolved(
             f"`{path}` is not a file of shared schemas",
-            "holds more than one document" if len(documents) > 1 else "holds no `$defs` alone",
+            "holds more than one document" if len(documents) > 1 else "not a file of `$defs` alone",
             "put the schema under `$defs:` in a file that has nothing else",
         )
     return documents[0]

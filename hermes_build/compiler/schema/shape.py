@@ -64,9 +64,7 @@ _KEYWORD_HELP = {
     "customBasePath": "it would choose what generated code imports",
 }
 
-_OLDER = frozenset(
-    ("id", "$id", "dependencies", "additionalItems", "$recursiveRef", "$recursiveAnchor")
-)
+_OLDER = frozenset(("id", "dependencies", "additionalItems", "$recursiveRef", "$recursiveAnchor"))
 _SCHEMA_TYPES = frozenset(TYPES)
 
 
@@ -94,7 +92,7 @@ def check_shape(part: Part) -> bool:
             continue
         unknown = schema.keys() - known
         if unknown:
-            _unknown(part, pointer, schema, unknown)
+            sound = _unknown(part, pointer, schema, unknown) and sound
         kind = schema.get("type", "null")
         if kind.__class__ is not str or kind not in _SCHEMA_TYPES:
             sound = _type_names(part, pointer, kind) and sound
@@ -131,7 +129,9 @@ def older_dialect(part: Part) -> bool:
     return not part.ours and isinstance(declared, str) and declared.rstrip("#") in OLDER_DIALECTS
 
 
-def _unknown(part: Part, pointer: Pointer, schema: JsonObject, unknown: set[str]) -> None:
+def _unknown(part: Part, pointer: Pointer, schema: JsonObject, unknown: set[str]) -> bool:
+    """Report keywords that may not be used; return whether judging can go on without them."""
+    sound = True
     for key in schema:  # in document order
         if key not in unknown or key in ALLOWED_EXTENSIONS:
             continue
@@ -147,20 +147,24 @@ def _unknown(part: Part, pointer: Pointer, schema: JsonObject, unknown: set[str]
                     help=("allowed: " + ", ".join(sorted(ALLOWED_EXTENSIONS)),),
                 )
             continue
-        known_elsewhere = key.startswith("$") and key in _KEYWORD_HELP
-        nested_id = key == "$id" and pointer != ()
+        if key == "$id" and pointer == () and not part.ours:
+            continue  # names the schema, and changes no ref that we allow
+        moves = key.startswith("$") and key in _KEYWORD_HELP
+        if moves and (part.ours or key == "$id"):
+            sound = False
         part.report(
             "HB1109",
             f"`{key}` may not be used here"
-            if known_elsewhere
+            if moves
             else f"`{key}` is not a keyword of JSON Schema 2020-12",
             *pointer,
             key,
             key=True,
-            label="changes what `$ref` means" if known_elsewhere else "would be ignored",
+            label="changes what `$ref` means" if moves else "would be ignored",
             help=(_KEYWORD_HELP[key],) if key in _KEYWORD_HELP else did_you_mean(key, KNOWN),
-            severity="error" if nested_id else None,
+            severity=None if sound else "error",
         )
+    return sound
 
 
 def _type_names(part: Part, pointer: Pointer, kind: Any) -> bool:
