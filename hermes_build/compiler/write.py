@@ -6,7 +6,7 @@ The order is the whole of it:
 2. every new content under its temporary name, so that a full disk or a folder that may not be
    written shows before anything has changed;
 3. each temporary file moved to its place, which the system does in one step;
-4. the surplus files removed;
+4. the surplus files removed, with the folders that they leave empty;
 5. the lock, forced to the disk: the commit mark;
 6. the journal removed.
 
@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -101,7 +101,8 @@ def write(
             if left != Journal():
                 remove_journal(root)
             return changes
-        batch = _Batch(root, changes, left)
+        gone = (owned.keys() | left.files.keys() | set(left.temps)) - tree.keys()
+        batch = _Batch(root, left, sorted(gone), output)
         contents = {path: tree[path] for path in (*changes.created, *changes.changed)}
         if not lock_stands:
             contents[lock_path] = lock_bytes
@@ -115,77 +116,72 @@ def write(
             "nothing was changed" if undone else "run `hermes-build compile` again to finish",
         )
         return None
-    for path in changes.surplus:
-        _prune(root, path, output)
     return changes
 
 
 class _Batch:
-    """One write in its steps, with what it takes to undo them."""
+    """One write in its steps, with what it takes to undo them.
 
-    def __init__(self, root: Path, changes: Changes, left: Journal) -> None:
+    Each step is noted before it is taken, and undoing bears a step that was not: an interrupt from
+    the keyboard may come between any two lines.
+    """
+
+    def __init__(self, root: Path, left: Journal, gone: Sequence[str], output: str) -> None:
         self.root = os.path.realpath(root)
-        self.changes = changes
         self.left = left
-        self.token = os.urandom(4).hex()
-        self.folders: list[str] = []
+        self.gone = gone
+        self.output = output
         self.temps: dict[str, str] = {}
+        self.folders: list[str] = []
         self.done: list[tuple[str, bytes | str | None]] = []
 
-    def run(self, contents: Mapping[str, bytes], surplus: tuple[str, ...], lock_path: str) -> None:
+    def run(self, contents: Mapping[str, bytes], surplus: Sequence[str], lock_path: str) -> None:
         """Write ``contents``, remove ``surplus``; the lock is the last of all.
 
         Raises:
             OSError: something cannot be written; what had been done is undone.
         """
-        temps = {path: self._temp(path, number) for number, path in enumerate(contents)}
-        write_journal(self.root, self._journal(contents, temps, lock_path))
+        token = os.urandom(4).hex()
+        for number, path in enumerate((*contents, *surplus)):
+            folder, slash, _ = path.rpartition("/")
+            self.temps[path] = f"{folder}{slash}.{token}-{number}.tmp"
         finished = False
         try:
+            self._announce(contents, lock_path)
             for path, data in contents.items():
-                self._stage(path, temps[path], data)
+                self._stage(path, data)
             for path in contents:
                 if path != lock_path:
                     self._move(path)
             for path in surplus:
-                old = self._old(path)
+                self.done.append((path, self._old(path)))
                 os.unlink(self._at(path))
-                self.done.append((path, old))
+            for path in self.gone:
+                self._prune(path)
             if lock_path in contents:
                 self._force(self.temps[lock_path])
                 self._move(lock_path)
                 sync_folder(os.path.dirname(self._at(lock_path)))
             finished = True
         finally:
-            # Also on an interrupt from the keyboard: the reader never sees half of a write.
             if not finished and self._undo() and not self.left.files:
                 remove_journal(self.root)
         remove_journal(self.root)
 
-    def _journal(
-        self, contents: Mapping[str, bytes], temps: Mapping[str, str], lock_path: str
-    ) -> Journal:
+    def _announce(self, contents: Mapping[str, bytes], lock_path: str) -> None:
         files = dict(self.left.files)
         for path, data in contents.items():
             if path != lock_path:
                 files[path] = files.get(path, frozenset()) | {digest(data)}
-        return Journal(files, tuple(temps.values()))
-
-    def _temp(self, path: str, number: int) -> str:
-        folder, slash, _ = path.rpartition("/")
-        return f"{folder}{slash}.{self.token}-{number}.tmp"
+        write_journal(self.root, Journal(files, tuple(self.temps.values())))
 
     def _at(self, path: str) -> str:
         return os.path.join(self.root, path)
 
-    def _stage(self, path: str, temp: str, data: bytes) -> None:
+    def _stage(self, path: str, data: bytes) -> None:
         self._folder(path.rpartition("/")[0])
-        handle = os.open(
-            self._at(temp),
-            os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0),
-            0o666,
-        )
-        self.temps[path] = temp
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        handle = os.open(self._at(self.temps[path]), flags, 0o666)
         try:
             with open(handle, "wb", buffering=0) as file:
                 rest = memoryview(data)
@@ -199,8 +195,8 @@ class _Batch:
         if not path or os.path.isdir(self._at(path)):
             return
         self._folder(path.rpartition("/")[0])
-        os.mkdir(self._at(path))
         self.folders.append(path)
+        os.mkdir(self._at(path))
 
     def _force(self, path: str) -> None:
         handle = os.open(self._at(path), os.O_RDWR)
@@ -221,52 +217,58 @@ class _Batch:
             return None
 
     def _move(self, path: str) -> None:
-        old = self._old(path)
+        self.done.append((path, self._old(path)))
         os.replace(self._at(self.temps[path]), self._at(path))
-        del self.temps[path]
-        self.done.append((path, old))
+
+    def _prune(self, path: str) -> None:
+        """Remove the folders that a file left empty, inside the output folder only."""
+        folder = path.rpartition("/")[0]
+        while folder and is_inside(folder, self.output):
+            try:
+                os.rmdir(self._at(folder))
+            except FileNotFoundError:
+                pass
+            except OSError:
+                return
+            folder = folder.rpartition("/")[0]
 
     def _undo(self) -> bool:
         """Put everything back; False when that fails too, and the next compile has to repair."""
         try:
-            for path, old in reversed(self.done):
-                place = self._at(path)
-                if old is None:
-                    os.unlink(place)
-                    continue
-                temp = self._at(self._temp(path, len(self.done)))
-                if isinstance(old, str):
-                    os.symlink(old, temp)
-                else:
-                    with open(temp, "wb") as file:
-                        file.write(old)
-                os.replace(temp, place)
             for temp in self.temps.values():
-                os.unlink(self._at(temp))
+                _unlink(self._at(temp))
+            for path, old in reversed(self.done):
+                self._restore(self._at(path), self._at(self.temps[path]), old)
             for folder in reversed(self.folders):
-                os.rmdir(self._at(folder))
+                if os.path.isdir(self._at(folder)):
+                    os.rmdir(self._at(folder))
         except OSError:
             return False
         return True
 
+    def _restore(self, place: str, temp: str, old: bytes | str | None) -> None:
+        if old is None:
+            _unlink(place)
+            return
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        if isinstance(old, str):
+            os.symlink(old, temp)
+        else:
+            with open(temp, "wb") as file:
+                file.write(old)
+        os.replace(temp, place)
+
+
+def _unlink(place: str) -> None:
+    try:
+        os.unlink(place)
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+
 
 def _sweep(root: Path, left: Journal) -> None:
     for temp in left.temps:
-        try:
-            os.unlink(root / temp)
-        except (FileNotFoundError, NotADirectoryError):
-            pass
-
-
-def _prune(root: Path, path: str, output: str) -> None:
-    """Remove the folders that a removed file leaves empty, inside the output folder only."""
-    folder = path.rpartition("/")[0]
-    while folder and is_inside(folder, output):
-        try:
-            os.rmdir(root / folder)
-        except OSError:
-            return
-        folder = folder.rpartition("/")[0]
+        _unlink(os.path.join(root, temp))
 
 
 def _report(error: Exception, root: Path, findings: Findings, outcome: str) -> None:
