@@ -76,6 +76,7 @@ def ripgrep(workspace: Workspace) -> str | None:
 
 def ripgrep_command(program: str, request: Request) -> list[str]:
     """The command line that makes ripgrep answer a request."""
+    place = "./" if request.start == "." else f"./{request.start}"
     command = [program, "--no-config", "--no-messages", "--no-require-git", "--no-ignore-global"]
     command += ["--sort=path", f"--max-filesize={MOST_BYTES}"]
     if request.hidden:
@@ -85,11 +86,11 @@ def ripgrep_command(program: str, request: Request) -> list[str]:
         # A type narrows the walk without overruling ignore files, which `--glob` would do.
         command += [f"--type-add=wanted:{name}" for name in names] + ["--type=wanted"]
     if request.target == "files":
-        return [*command, "--files", "--null", "--", f"./{request.start}"]
+        return [*command, "--files", "--null", "--", place]
     command += ["--json", "--crlf", "--no-mmap", f"--context={request.context}"]
     command += ["--fixed-strings"] * request.literal + ["--ignore-case"] * request.ignore_case
     command += ["--max-count=1"] * request.first_only
-    return [*command, f"--regexp={request.pattern}", "--", f"./{request.start}"]
+    return [*command, f"--regexp={request.pattern}", "--", place]
 
 
 def finder_command() -> list[str]:

@@ -1,0 +1,30 @@
+"""The handler of `patch`: which way a file is changed shows in the arguments that are given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from generated.tools import patch
+from handlers.files import patching
+from handlers.files.refusal import Refusal
+from handlers.files.workspace import Workspace
+from hermes_build.runtime.result import tool_error, tool_result
+
+
+@patch.implements
+def handler(args: patch.Args, **context: Any) -> str:
+    try:
+        workspace = Workspace.from_environment()
+        if "patch" in args:
+            return tool_result(patching.apply_patch(workspace, args["patch"]))
+        return tool_result(
+            patching.replace(
+                workspace,
+                args["path"],
+                args["old_string"],
+                args["new_string"],
+                args.get("replace_all", False),
+            )
+        )
+    except Refusal as refusal:
+        return tool_error(refusal, **refusal.details)

@@ -1,0 +1,20 @@
+"""The handler of `read_file`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from generated.tools import read_file
+from handlers.files import reading
+from handlers.files.refusal import Refusal
+from handlers.files.workspace import Workspace
+from hermes_build.runtime.result import tool_error
+
+
+@read_file.implements
+def handler(args: read_file.Args, **context: Any) -> str:
+    try:
+        workspace = Workspace.from_environment()
+        return reading.read_file(workspace, args["path"], args["offset"], args["limit"])
+    except Refusal as refusal:
+        return tool_error(refusal, **refusal.details)
