@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from hermes_build.compiler.emit.prepare import Kind
+from hermes_build.compiler.emit.naming import Kind
 
 _TYPING = frozenset({"Any", "Literal", "NotRequired", "TypeAlias", "TypedDict", "Union"})
 _IMPORTS: dict[Kind, dict[str, frozenset[str]]] = {
@@ -190,7 +190,7 @@ class Reader:
         alias = self._annotation(node.annotation, now=False)
         if node.value is not None:
             literal(node.value)
-        return alias or key, node.value is None
+        return key if alias is None else alias, node.value is None
 
     def _entry(self, node: ast.expr, *, now: bool) -> bool:
         """Read a TypedDict's value type; return whether its key is required."""
@@ -270,7 +270,7 @@ class Reader:
         if isinstance(node, ast.Name):
             self._needs(node, now=now)
         elif isinstance(node, ast.Constant):
-            if isinstance(node.value, str) and now and node.value.isidentifier():
+            if isinstance(node.value, str) and node.value.isidentifier():
                 # A forward reference in quotes: a name and nothing else.
                 self.later.setdefault(node.value, node.lineno)
             elif node.value is not None:

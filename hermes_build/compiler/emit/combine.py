@@ -28,7 +28,10 @@ _SHAPES = frozenset(
     }
 )
 _COMBINING = frozenset({"$ref", "allOf", "anyOf", "oneOf", "const"})
-_ANNOTATIONS = ("description", "default")
+UNSURE = "\0unsure"
+"""Marks an alternative that stands for a branch, in which the runtime fills no defaults."""
+
+_ANNOTATIONS = ("description", "default", UNSURE)
 _TESTS: dict[str, Callable[[Any], bool]] = {
     "string": lambda value: isinstance(value, str),
     "boolean": lambda value: isinstance(value, bool),
@@ -151,7 +154,8 @@ def _unite(
     alternatives: list[Node] = []
     for branch in branches:
         try:
-            alternatives.extend(flatten(branch, resolver, seen))
+            for one in flatten(branch, resolver, seen):
+                alternatives.append(one | {UNSURE: True})
         except Impossible:
             continue
     if not alternatives:
@@ -192,6 +196,8 @@ def _both(left: Node, right: Node, resolver: Resolver, seen: frozenset[str]) -> 
             if ref in seen:
                 raise Unresolved(f"`$ref` {ref!r} is part of its own conjunction")
             target = flatten(resolver.resolve(ref), resolver, seen | {ref})
+            if UNSURE in one:
+                other = other | {UNSURE: True}
             return _product([other], target, resolver, seen | {ref})
     return [_merge(left, right)]
 
@@ -240,7 +246,10 @@ def _and(one: Any, other: Any) -> Any:
         return one
     if one is True:
         return other
-    return False if one is False or other is False else {"allOf": [one, other]}
+    if one is False or other is False:
+        return False
+    # Of two schemas for one place, the runtime fills in the defaults of the first.
+    return {"allOf": [one, {"anyOf": [other]}]}
 
 
 def _types(one: Any, other: Any) -> Any:

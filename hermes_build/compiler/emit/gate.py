@@ -20,7 +20,7 @@ from hermes_build.compiler.emit.allow import (
     refuse,
     text_of,
 )
-from hermes_build.compiler.emit.prepare import MARK, Kind
+from hermes_build.compiler.emit.naming import MARK, Kind
 from hermes_build.ir import TOOL_NAME
 
 __all__ = [

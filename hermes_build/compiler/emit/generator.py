@@ -24,7 +24,7 @@ from datamodel_code_generator.enums import DataModelType, InputFileType
 from datamodel_code_generator.format import Formatter, PythonVersion
 from datamodel_code_generator.parser import LiteralType
 
-from hermes_build.compiler.emit.prepare import Kind
+from hermes_build.compiler.emit.naming import Kind
 
 CHUNK = 128
 """Units a call: 32 to 512 cost the same within a tenth; a failing one costs a retry of these."""

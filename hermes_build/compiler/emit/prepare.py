@@ -8,17 +8,23 @@ keywords that shape a type are kept. A reference inside the result reads ``@Clas
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections import deque
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 from urllib.parse import unquote
 
-from hermes_build.compiler.emit.combine import Impossible, Resolver, Unresolved, flatten
-from hermes_build.compiler.emit.defaults import Defaults
+import jsonschema_rs
 
-Kind: TypeAlias = Literal["typed-dict", "pydantic"]
+from hermes_build.compiler.emit.combine import (
+    UNSURE,
+    Impossible,
+    Resolver,
+    Unresolved,
+    flatten,
+)
+from hermes_build.compiler.emit.defaults import Defaults
+from hermes_build.compiler.emit.naming import Kind, Names, mark_names, pascal
+
 Node: TypeAlias = dict[str, Any]
 
 MAX_DEPTH = 64
@@ -27,22 +33,16 @@ MAX_DEPTH = 64
 MAX_NODES = 20_000
 """Parts of a schema; conjunctions with references in them can double at every level."""
 
-MARK = "\ue000"
-"""Stands before a property name that class syntax would change, so that it is quoted."""
-
-_LONGEST_NAME = 120
+_HOLDING_DEFAULTS = frozenset({"default", "$ref", "allOf"})
 _LEAVES = frozenset({"string", "integer", "number", "boolean", "null"})
 _SHAPING = frozenset({"$ref", "enum", "const", "allOf", "anyOf", "oneOf"})
-_LIMITS = (
-    "minimum",
-    "maximum",
-    "exclusiveMinimum",
-    "exclusiveMaximum",
-    "minLength",
-    "maxLength",
-    "minItems",
-    "maxItems",
-)
+_AMOUNT = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
+_LIMITS = {
+    "array": ("minItems", "maxItems"),
+    "integer": _AMOUNT,
+    "number": _AMOUNT,
+    "string": ("minLength", "maxLength"),
+}
 _STEPS = frozenset(
     {
         "$defs",
@@ -57,29 +57,6 @@ _STEPS = frozenset(
         "properties",
     }
 )
-TYPING_NAMES = frozenset(
-    {"Annotated", "Any", "Literal", "NotRequired", "TypeAlias", "TypedDict", "Union"}
-)
-BUILTIN_NAMES = frozenset({"bool", "dict", "float", "int", "list", "str"})
-PYDANTIC_NAMES = frozenset({"BaseModel", "ConfigDict", "Field", "RootModel"})
-TAIL_NAMES = frozenset(
-    {
-        "Args",
-        "AsyncImplements",
-        "EitherImplements",
-        "Implements",
-        "Result",
-        "ToolResult",
-        "implements",
-        "registry",
-    }
-)
-"""Names that the rest of a tool's module uses, so that no class may take them."""
-
-_TAKEN = frozenset(
-    name.lower() for name in TYPING_NAMES | BUILTIN_NAMES | PYDANTIC_NAMES | TAIL_NAMES
-) | {"hermesunusedroot"}
-_SHADOWING = TYPING_NAMES | BUILTIN_NAMES | PYDANTIC_NAMES
 
 
 class CannotExpress(ValueError):
@@ -92,29 +69,6 @@ class Prepared:
 
     root: str
     definitions: dict[str, Node]
-
-
-@dataclass(slots=True)
-class Names:
-    """The class names of one module, in which no two differ by case alone."""
-
-    taken: set[str] = field(default_factory=lambda: set(_TAKEN))
-
-    def fresh(self, base: str) -> str:
-        """Take ``base``, or the first numbered form of it that is free."""
-        base = base[:_LONGEST_NAME]
-        name, count = base, 2
-        while name.lower() in self.taken:
-            name, count = f"{base}{count}", count + 1
-        self.taken.add(name.lower())
-        return name
-
-
-def pascal(name: str) -> str:
-    """Return ``name`` as an ASCII class name: ``read_file`` becomes ``ReadFile``."""
-    words = re.split(r"[^0-9A-Za-z]+", unicodedata.normalize("NFKC", name))
-    joined = "".join(word[:1].upper() + word[1:] for word in words if word)
-    return joined if joined[:1].isalpha() else "X" + joined
 
 
 def prepare(
@@ -139,7 +93,8 @@ def prepare(
     except RecursionError:
         raise CannotExpress("nested too deep") from None
     except (TypeError, AttributeError, ValueError) as error:
-        # A keyword holds a value of a kind that the meta-schema forbids.
+        if jsonschema_rs.meta.is_valid(schema):
+            raise
         raise CannotExpress(f"not valid JSON Schema: {error}") from None
 
 
@@ -159,6 +114,7 @@ class _Preparation:
         self.base = base
         self.root = root
         self.schema = schema
+        self.kind = kind
         self.pydantic = kind == "pydantic"
         self.names = names
         self.filled = filled
@@ -167,6 +123,8 @@ class _Preparation:
         self.definitions: dict[str, Node] = {}
         self.pending: deque[_Pending] = deque()
         self.by_ref: dict[tuple[str, bool], str] = {}
+        self.inlined: list[str] = []
+        self.outcomes: dict[tuple[str, bool], Node] = {}
         self.nodes = 0
 
     def run(self) -> Prepared:
@@ -174,14 +132,14 @@ class _Preparation:
         self.define(_Pending(self.root, self.schema, 0, self.filled, self.base))
         while self.pending:
             self.define(self.pending.popleft())
-        self.mark_names()
+        mark_names(self.definitions, self.kind)
         _refuse_empty_cycles(self.definitions)
         return Prepared(self.root, self.definitions)
 
     def define(self, one: _Pending) -> None:
-        self.definitions[one.name] = self.node(
-            one.schema, one.base, one.depth, one.filled, top=one.name
-        )
+        plain = self.node(one.schema, one.base, one.depth, one.filled, top=one.name)
+        described = isinstance(one.schema, dict)
+        self.definitions[one.name] = self.described(plain, one.schema) if described else plain
 
     def node(
         self, schema: Any, path: str, depth: int, filled: bool, *, top: str | None = None
@@ -199,26 +157,23 @@ class _Preparation:
         kind = schema.get("type")
         if schema.keys().isdisjoint(_SHAPING):
             if kind.__class__ is str and kind in _LEAVES:
-                return self.described({"type": kind}, schema)
-            return self.described(self.shape(schema, path, depth, filled, top), schema)
-        # The runtime fills no defaults inside a conjunction or union, so none is certain there.
-        filled = filled and schema.keys().isdisjoint(("allOf", "anyOf", "oneOf"))
+                return {"type": kind}
+            return self.shape(schema, path, depth, filled, top)
         try:
             choices = flatten(schema, self.resolver)
         except Impossible:
             if top == self.root:
                 raise
             return {}  # No value ever comes here, so that any type is true of it.
-        return self.described(
-            self.choose(choices, path, depth, filled, top),
-            choices[0] if len(choices) == 1 else schema,
-        )
+        return self.choose(choices, path, depth, filled, top)
 
     def choose(
         self, choices: list[Node], path: str, depth: int, filled: bool, top: str | None
     ) -> Node:
         """Return the union of ``choices``, each free of nested unions."""
         if len(choices) == 1:
+            if top is None:
+                return self.combined(choices[0], path, depth, filled)
             return self.shape(choices[0], path, depth, filled, top)
         if top is not None:
             path += "Option"
@@ -229,8 +184,7 @@ class _Preparation:
             if "enum" in choice:
                 one, members = (_literals(members) if members else None), []
             else:
-                # Which branch a value takes depends on its content, so no default is certain.
-                one = self.shape(choice, path, depth, False, None)
+                one = self.combined(choice, path, depth, filled)
             if one is None:
                 continue
             if not one:
@@ -240,10 +194,24 @@ class _Preparation:
         parts = list(union.values())
         return parts[0] if len(parts) == 1 else {"anyOf": parts}
 
+    def combined(self, choice: Node, path: str, depth: int, filled: bool) -> Node:
+        """Return the plain form of what came out of a combination.
+
+        Equal outcomes share one class, which also ends a recursion through ``allOf``.
+        """
+        key = (repr(choice), filled)
+        if key not in self.outcomes:
+            plain = self.shape(choice, path, depth, filled, None)
+            if "$ref" in choice or "$ref" not in plain:
+                return plain
+            self.outcomes[key] = plain
+        return dict(self.outcomes[key])
+
     def shape(self, schema: Node, path: str, depth: int, filled: bool, top: str | None) -> Node:
         """Return the plain form of a schema without conjunctions and unions."""
+        filled = filled and UNSURE not in schema
         if "$ref" in schema:
-            return {"$ref": "@" + self.named(schema["$ref"], filled)}
+            return self.reference(schema["$ref"], path, depth, filled, top)
         if "enum" in schema:
             return _literals(schema["enum"])
         kinds = schema.get("type")
@@ -279,7 +247,8 @@ class _Preparation:
         if top is not None:
             return self.object(schema, path, depth, filled)
         name = self.names.fresh(path)
-        self.pending.append(_Pending(name, schema, depth + 1, filled, path))
+        alone = schema if schema.get("type") == "object" else schema | {"type": "object"}
+        self.pending.append(_Pending(name, alone, depth + 1, filled, path))
         return {"$ref": "@" + name}
 
     def keeps_class(self, schema: Node, top: str | None) -> bool:
@@ -307,7 +276,9 @@ class _Preparation:
         branches = [*patterns.values(), *([] if rest is False else [rest])]
         value: Node = {}
         if branches:
-            value = self.choose(self.each(branches), path + "Value", depth + 1, filled, None)
+            # The runtime fills no defaults behind a pattern.
+            sure = filled and not patterns
+            value = self.choose(self.each(branches), path + "Value", depth + 1, sure, None)
         return {"type": "object", "additionalProperties": value}
 
     def each(self, schemas: list[Any]) -> list[Node]:
@@ -329,20 +300,18 @@ class _Preparation:
         for name, one in declared.items():
             if one is False:
                 continue
-            if (
-                one.__class__ is dict
-                and one.get("type") in _LEAVES
-                and one.keys().isdisjoint(_SHAPING)
-            ):
-                plain = self.described({"type": one["type"]}, one)
+            if isinstance(one, dict):
+                kind = one.get("type")
+                if kind.__class__ is str and kind in _LEAVES and one.keys().isdisjoint(_SHAPING):
+                    plain = {"type": kind}  # Most properties are of this form.
+                else:
+                    plain = self.node(one, path + pascal(name), depth + 1, filled)
+                self.described(plain, one)
+                if (filled or self.pydantic) and not _HOLDING_DEFAULTS.isdisjoint(one):
+                    self.fill(name, one, plain, sure)
             else:
                 plain = self.node(one, path + pascal(name), depth + 1, filled)
             properties[name] = plain
-            if filled and isinstance(one, dict) and "default" in one and self.defaults.fits(one):
-                if not self.pydantic:
-                    sure.add(name)
-                elif name not in sure:
-                    plain["default"] = one["default"]
         for name in required:
             if name not in properties:
                 properties[name] = self.node(rest, path + pascal(name), depth + 1, filled)
@@ -352,6 +321,36 @@ class _Preparation:
         if self.pydantic and "additionalProperties" in schema:
             result["additionalProperties"] = rest is not False
         return result
+
+    def fill(self, name: str, schema: Node, plain: Node, sure: set[str]) -> None:
+        """Take the default of a property into account: its own, its target's or a part's."""
+        waiting: deque[Any] = deque([schema])
+        seen: list[Node] = []
+        while waiting:
+            one = waiting.popleft()
+            if not isinstance(one, dict) or any(one is other for other in seen):
+                continue
+            seen.append(one)
+            if "default" in one and self.defaults.fits(one):
+                if not self.pydantic:
+                    sure.add(name)
+                elif name not in sure and _is_plain_default(one["default"], plain):
+                    plain["default"] = _default(one["default"], plain)
+                return
+            if "$ref" in one:
+                waiting.append(self.resolver.resolve(one["$ref"]))
+            waiting.extend(one.get("allOf", ()))
+
+    def reference(self, ref: str, path: str, depth: int, filled: bool, top: str | None) -> Node:
+        if self.pydantic and ref not in self.inlined and top is None:
+            # An alias would be a root model here, whose value a handler has to unwrap.
+            target = self.resolver.resolve(ref)
+            if isinstance(target, dict) and "properties" not in target:
+                self.inlined.append(ref)
+                plain = self.node(target, path, depth + 1, filled)
+                self.inlined.pop()
+                return plain
+        return {"$ref": "@" + self.named(ref, filled)}
 
     def named(self, ref: str, filled: bool) -> str:
         """Return the class name of a reference's target."""
@@ -380,37 +379,21 @@ class _Preparation:
             plain["description"] = (
                 text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
             )
-        if self.pydantic and plain.get("type") in _LIMITED:
-            for name in _LIMITS:
+        if self.pydantic:
+            for name in _LIMITS.get(plain.get("type", ""), ()):
                 if name in schema:
                     plain[name] = schema[name]
         return plain
 
-    def mark_names(self) -> None:
-        """Mark the property names that a class body would change or misread."""
-        for one in self.definitions.values():
-            properties = one.get("properties")
-            if properties and any(self.misread(name) for name in properties):
-                one["properties"] = {
-                    MARK + name if self.misread(name) else name: plain
-                    for name, plain in properties.items()
-                }
-                if "required" in one:
-                    one["required"] = [
-                        MARK + name if self.misread(name) else name for name in one["required"]
-                    ]
 
-    def misread(self, name: str) -> bool:
-        return (
-            name in _SHADOWING
-            or name.startswith(("__", MARK))
-            or (not name.isascii() and unicodedata.normalize("NFKC", name) != name)
-            or (name[:1].isupper() and name in self.definitions)
-            or (self.pydantic and (name == "root" or name.startswith("model_")))
-        )
+def _is_plain_default(value: Any, plain: Node) -> bool:
+    """Whether a default can be written as it is, without an instance of another model."""
+    return value in ([], None) or not isinstance(value, list | dict) or "$ref" not in repr(plain)
 
 
-_LIMITED = frozenset({"string", "integer", "number", "array"})
+def _default(value: Any, plain: Node) -> Any:
+    whole = plain.get("type") == "integer" and isinstance(value, float)
+    return int(value) if whole else value
 
 
 def _literals(values: list[Any]) -> Node:

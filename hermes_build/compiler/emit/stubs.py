@@ -10,16 +10,8 @@ from functools import partial
 from typing import Any
 
 from hermes_build.compiler.emit.gate import Contents, Refused, check_parity, check_stub
-from hermes_build.compiler.emit.prepare import (
-    MARK,
-    CannotExpress,
-    Kind,
-    Names,
-    Node,
-    Prepared,
-    pascal,
-    prepare,
-)
+from hermes_build.compiler.emit.naming import MARK, Kind, Names, pascal
+from hermes_build.compiler.emit.prepare import CannotExpress, Node, Prepared, prepare
 
 _ANY = {"args": "dict[str, Any]", "result": "Any"}
 _ESCAPED_MARK = "\\ue000"
@@ -156,8 +148,8 @@ def _accept(wanted: Sequence[dict[str, Node]], kind: Kind) -> list[_Accepted | s
 def _check(text: str, definitions: dict[str, Node], kind: Kind) -> _Accepted:
     if not text.isascii() or _HIDDEN.search(text):
         text = _HIDDEN.sub(_escape, text)
-        if _ESCAPED_MARK in text:
-            text = _unmark(text)
+    if _ESCAPED_MARK in text:
+        text = _unmark(text)
     contents = check_stub(text, kind)
     check_parity(contents, definitions)
     return _Accepted(text, contents)
