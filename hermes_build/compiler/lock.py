@@ -273,10 +273,12 @@ class _Reader:
         self.number = start
         if not name or " " in name:
             self.fail(f"`{kind}` must be followed by one name")
+        if name in (self.tools if kind == "tool" else self.toolsets):
+            self.fail(f"{kind} `{name}` stands twice")
         if kind == "tool":
-            self.put(self.tools, name, self.tool(name, block, start), "tool")
+            self.tools[name] = self.tool(name, block, start)
         else:
-            self.put(self.toolsets, name, self.toolset(name, block), "toolset")
+            self.toolsets[name] = self.toolset(name, block)
         self.number = here
 
     def tool(self, name: str, block: list[tuple[str, str, int]], start: int) -> LockedTool:
