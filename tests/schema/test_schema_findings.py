@@ -165,7 +165,10 @@ MISTAKES: dict[str, tuple[str, str]] = {
     ),
     "no integer between the bounds": (
         "HB1110",
-        "parameters: {type: object, properties: {a: {type: integer, minimum: 1.2,\n maximum: «1.8»}}}",
+        (
+            "parameters: {type: object, properties: {a: {type: integer, minimum: 1.2,"
+            " maximum: «1.8»}}}"
+        ),
     ),
     "bounds of a text that cross": (
         "HB1110",
@@ -197,8 +200,8 @@ MISTAKES: dict[str, tuple[str, str]] = {
     "a conjunction of two types through a ref": (
         "HB1110",
         (
-            "parameters: {type: object, properties: {a: {type: string, allOf: [«{$ref: '#/$defs/N'}»]}"
-            "}, $defs: {N: {type: number}}}"
+            "parameters: {type: object, properties: {a: {type: string,"
+            " allOf: [«{$ref: '#/$defs/N'}»]}}, $defs: {N: {type: number}}}"
         ),
     ),
     "a list that may have no item and must have one": (
