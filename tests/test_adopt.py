@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import ast
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_build.compiler.adopt import Adopted, Layout, adopt, write
+from hermes_build.compiler.adopt import Adopted, Layout, adopt
 from hermes_build.compiler.adopt_json import read_definitions
 from hermes_build.compiler.adopt_registry import RawToolset
 from hermes_build.compiler.diagnostics import Findings
@@ -304,35 +303,3 @@ def test_any_texts_come_back_from_the_files_as_they_went_in(tools: list[dict[str
             assert spec["description"] == raw.get("description", "")
             mine = raw.get("parameters", {"type": "object", "properties": {}})
             assert spec["parameters"] == {**mine, "type": "object"}
-
-
-def test_an_import_twice_writes_the_same_bytes_and_touches_nothing(tmp_path: Path) -> None:
-    adopted, findings = take(tool("a"), tool("b"))
-    assert write(tmp_path, adopted, findings) == tuple(sorted(adopted.files))
-    assert write(tmp_path, adopted, findings) == ()
-    assert not list(findings)
-
-
-def test_a_file_with_other_content_stops_the_whole_import_unless_forced(tmp_path: Path) -> None:
-    adopted, findings = take(tool("a"), tool("b"))
-    mine = tmp_path / "tool_specs/imported/a.yaml"
-    mine.parent.mkdir(parents=True)
-    mine.write_text("name: mine\n")
-    assert write(tmp_path, adopted, findings) == ()
-    assert codes(findings) == ["HB5003"]
-    assert mine.read_text() == "name: mine\n"
-    assert not (mine.parent / "b.yaml").exists()
-    assert len(write(tmp_path, adopted, Findings(), force=True)) == 2
-    assert [one.name for one in mine.parent.iterdir() if one.suffix != ".yaml"] == []
-
-
-def test_a_folder_in_the_way_is_a_finding(tmp_path: Path) -> None:
-    adopted, findings = take(tool("a"))
-    (tmp_path / "tool_specs/imported/a.yaml").mkdir(parents=True)
-    assert write(tmp_path, adopted, findings, force=True) == ()
-    assert codes(findings) == ["HB5008"]
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "elsewhere/tool_specs").write_text("a file")
-    findings = Findings()
-    assert write(tmp_path / "elsewhere", adopted, findings) == ()
-    assert codes(findings) == ["HB5008"]

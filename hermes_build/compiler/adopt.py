@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 from hermes_build.compiler import yaml12
@@ -24,7 +21,7 @@ from hermes_build.compiler.adopt_types import (
     not_json,
     pointer_text,
 )
-from hermes_build.compiler.diagnostics import Findings, Span
+from hermes_build.compiler.diagnostics import Findings
 from hermes_build.ir import JsonObject
 
 IMPORTED = "imported"
@@ -239,51 +236,3 @@ def _report_names(
                 one.span,
                 tool=new.name,
             )
-
-
-def write(
-    root: Path, adopted: Adopted, findings: Findings, *, force: bool = False
-) -> tuple[str, ...]:
-    """Write the files under ``root``; the paths of those that changed, in order.
-
-    A file that stands there with other content is a finding unless ``force`` is set, and then
-    nothing at all is written: half an import is harder to put right than none.
-    """
-    changed: list[str] = []
-    for path, text in sorted(adopted.files.items()):
-        target = root / path
-        if not target.exists():
-            changed.append(path)
-        elif not target.is_file():
-            findings.add("HB5008", f"`{path}` cannot be written: it is not a file", Span(path))
-        elif target.read_bytes() != text.encode():
-            changed.append(path)
-            if not force:
-                findings.add(
-                    "HB5003",
-                    f"`{path}` is there already, with other content",
-                    Span(path),
-                    help=("`--force` overwrites it",),
-                )
-    if findings.has_errors:
-        return ()
-    for path in changed:
-        try:
-            _replace(root / path, adopted.files[path].encode())
-        except OSError as error:
-            findings.add("HB5008", f"`{path}` cannot be written: {error.strerror}", Span(path))
-            return ()
-    return tuple(changed)
-
-
-def _replace(target: Path, content: bytes) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(prefix=".import-", dir=target.parent)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(content)
-        Path(temporary).chmod(0o644)
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

@@ -60,11 +60,12 @@ class _Refused(ValueError):
     """A value is no definition that a spec can be made from."""
 
 
-def read_definitions(text: str, path: str, findings: Findings) -> tuple[Definition, ...]:
+def read_definitions(text: str, path: str | None, findings: Findings) -> tuple[Definition, ...]:
     """Read every tool definition of a JSON text; what cannot be read is a finding.
 
     The text is one value (a definition, a list of them, or an object that holds such a list, as
-    ``{"tools": [...]}``) or one such value a line. ``path`` is for the findings alone.
+    ``{"tools": [...]}``) or one such value a line. ``path`` is for the findings alone, and ``None``
+    where the text comes from no file.
     """
     values = _parse(text.removeprefix("\ufeff"), path, findings)
     if values is None:
@@ -74,7 +75,7 @@ def read_definitions(text: str, path: str, findings: Findings) -> tuple[Definiti
     for value, line in values:
         for one in _flatten(value):
             nth += 1
-            span = Span(path, line, 1, line, 1)
+            span = Span(path, line, 1, line, 1) if path else None
             try:
                 found.append(_read_one(one, nth, span))
             except _Refused as error:
@@ -83,7 +84,7 @@ def read_definitions(text: str, path: str, findings: Findings) -> tuple[Definiti
         findings.add(
             "HB1304",
             "there is no tool definition in the file",
-            Span(path),
+            Span(path) if path else None,
             help=[
                 "expected: a list of OpenAI, Anthropic or MCP tool definitions, or `{tools: [...]}`"
             ],
@@ -91,17 +92,18 @@ def read_definitions(text: str, path: str, findings: Findings) -> tuple[Definiti
     return tuple(found)
 
 
-def _parse(text: str, path: str, findings: Findings) -> list[tuple[Any, int]] | None:
+def _parse(text: str, path: str | None, findings: Findings) -> list[tuple[Any, int]] | None:
     """Each value of the text with its line, or ``None`` after a finding."""
+    line, column = 1, 1
     try:
         return list(_values(text))
     except _Twice as error:
-        findings.add("HB1304", f"the JSON cannot be read: {error}", Span(path))
+        reason = f"the JSON cannot be read: {error}"
     except json.JSONDecodeError as error:
-        at = Span(path, error.lineno, error.colno, error.lineno, error.colno + 1)
-        findings.add("HB1304", f"the file is not JSON: {error.msg}", at)
+        reason, line, column = f"the file is not JSON: {error.msg}", error.lineno, error.colno
     except RecursionError:
-        findings.add("HB1304", "the JSON is nested too deep to be read", Span(path))
+        reason = "the JSON is nested too deep to be read"
+    findings.add("HB1304", reason, Span(path, line, column, line, column) if path else None)
     return None
 
 
@@ -173,7 +175,7 @@ def _flatten(value: Any) -> Iterator[Any]:
     yield value
 
 
-def _read_one(raw: Any, nth: int, span: Span) -> Definition:
+def _read_one(raw: Any, nth: int, span: Span | None) -> Definition:
     """One definition of any known form.
 
     Raises:

@@ -80,7 +80,7 @@ def read_registry(
         findings.add("HB1304", f"`{name}` cannot be imported: {reason}", tool=name)
     definitions = [_definition(one) for one in answer["tools"]]
     if answer["definitions"]:
-        definitions += read_definitions(json.dumps(answer["definitions"]), place, findings)
+        definitions += read_definitions(json.dumps(answer["definitions"]), None, findings)
     if not definitions and not answer["refused"]:
         findings.add(
             "HB1304",

@@ -1,0 +1,54 @@
+"""Environments of their own for published packages, made once and used again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from filelock import FileLock
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = Path(os.environ.get("HERMES_BUILD_REAL_ENVS") or ROOT / ".cache" / "real")
+READY = "ready.txt"
+
+
+def environment(requirement: str, *options: str) -> Path:
+    """The interpreter of an environment that holds one requirement, installed when it is not there.
+
+    A file that is written last says that an installation was finished: what a killed run left
+    behind is made again from the start.
+    """
+    version = f"py{sys.version_info.major}{sys.version_info.minor}"
+    place = FOLDER / f"{requirement.replace('==', '-')}-{version}"
+    python = place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    wanted = " ".join((requirement, *options))
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with FileLock(f"{place}.lock"):
+        ready = place / READY
+        if ready.is_file() and ready.read_text() == wanted and python.exists():
+            return python
+        shutil.rmtree(place, ignore_errors=True)
+        print(f"\ninstalling {wanted} into {place}", flush=True)
+        _run(sys.executable, "-m", "venv", str(place))
+        _run(str(python), "-m", "pip", "install", "--quiet", *options, requirement)
+        ready.write_text(wanted)
+    return python
+
+
+def site_packages(python: Path) -> Path:
+    """The folder of an environment in which its packages lie."""
+    code = "import sysconfig; print(sysconfig.get_path('purelib'))"
+    return Path(_run(str(python), "-c", code).strip())
+
+
+def _run(*command: str) -> str:
+    done = subprocess.run(
+        command, capture_output=True, text=True, encoding="utf-8", stdin=subprocess.DEVNULL
+    )
+    if done.returncode:
+        tail = "\n".join((done.stdout + done.stderr).splitlines()[-20:])
+        raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}:\n{tail}")
+    return done.stdout
