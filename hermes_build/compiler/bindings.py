@@ -15,7 +15,7 @@ from hermes_build.compiler.diagnostics import Findings, Label, Span
 from hermes_build.compiler.nearest import did_you_mean
 from hermes_build.compiler.project import Project
 from hermes_build.compiler.registrations import Binding, read_registrations
-from hermes_build.compiler.resolve import Locate
+from hermes_build.compiler.sources import Locate
 from hermes_build.ir import Tool
 
 DEFAULT_HANDLERS = ("handlers",)

@@ -57,6 +57,8 @@ def read_registrations(
 ) -> list[Binding]:
     """Return the registrations of one module, in the order of its lines.
 
+    Of two for one tool in two arms of an ``if``, ``try`` or ``match`` the first stands for both.
+
     ``module`` and ``package`` are the module's dotted name and that of the package it is in;
     ``output`` is the generated package's. Source that cannot be parsed is a finding.
     """
@@ -110,11 +112,19 @@ class _Module:
         self.found: list[Binding] = []
 
     def bindings(self, tree: ast.Module) -> list[Binding]:
-        for statement in _top_level(tree.body):
+        for statement, _ in _top_level(tree.body):
             self.learn(statement)
-        for statement in _top_level(tree.body):
+        kept: list[Binding] = []
+        places: dict[str, list[_Branch]] = {}
+        for statement, inside in _top_level(tree.body):
+            self.found = []
             self.visit(statement)
-        return self.found
+            for one in self.found:
+                others = places.setdefault(one.tool, [])
+                if not any(_never_both(inside, other) for other in others):
+                    kept.append(one)
+                others.append(inside)
+        return sorted(kept, key=lambda one: (one.line, one.span.column))
 
     def learn(self, statement: ast.stmt) -> None:
         """Note what a statement binds: imports, other names for them, constants, functions."""
@@ -275,18 +285,31 @@ def _argument(call: ast.Call, name: str, position: int) -> ast.expr | None:
     return None
 
 
-def _top_level(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+_Branch: TypeAlias = tuple[tuple[int, int], ...]
+"""Which arm of which branching statements a statement stands in, outermost first."""
+
+
+def _top_level(body: list[ast.stmt], inside: _Branch = ()) -> Iterator[tuple[ast.stmt, _Branch]]:
     """The statements that an import runs, outside functions and classes."""
     for statement in body:
-        yield statement
+        yield statement, inside
         if isinstance(statement, (*_Function, ast.ClassDef)):
             continue
-        for name in ("body", "orelse", "finalbody"):
-            yield from _top_level(getattr(statement, name, []))
-        for handler in getattr(statement, "handlers", []):
-            yield from _top_level(handler.body)
-        for case in getattr(statement, "cases", []):
-            yield from _top_level(case.body)
+        arms: list[tuple[list[ast.stmt], int]] = [(getattr(statement, "body", []), 0)]
+        arms.append((getattr(statement, "orelse", []), int(isinstance(statement, ast.If))))
+        others = [*getattr(statement, "handlers", []), *getattr(statement, "cases", [])]
+        arms += [(one.body, nth) for nth, one in enumerate(others, 1)]
+        for arm, nth in arms:
+            yield from _top_level(arm, (*inside, (statement.lineno, nth)))
+        yield from _top_level(getattr(statement, "finalbody", []), inside)
+
+
+def _never_both(one: _Branch, other: _Branch) -> bool:
+    """Whether one run of the module passes at most one of two places."""
+    return any(
+        mine[0] == theirs[0] and mine[1] != theirs[1]
+        for mine, theirs in zip(one, other, strict=False)
+    )
 
 
 def _expressions(statement: ast.stmt) -> Iterator[ast.expr]:
