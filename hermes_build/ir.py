@@ -1,8 +1,8 @@
 """The one vocabulary: what a program's tools, toolsets and servers are.
 
-Everything here is frozen and made of the standard library alone. JSON Schemas and other JSON values
-are plain ``dict``, ``list``, ``str``, ``int``, ``float``, ``bool`` and ``None``; nobody changes them
-after the stage that made them.
+Everything here is frozen and made of the standard library alone. JSON values are plain ``dict``,
+``list``, ``str``, ``int``, ``float``, ``bool`` and ``None``; nobody changes them after the stage
+that made them.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Requires:
 
 @dataclass(frozen=True, slots=True)
 class Annotations:
-    """Hints on a tool's side effects, after MCP; ``None`` is a hint that the spec does not give."""
+    """Hints on a tool's side effects, after MCP; ``None`` where the spec does not say."""
 
     read_only: bool | None = None
     destructive: bool | None = None
@@ -65,7 +65,7 @@ class Deprecated:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool as its spec declares it; after resolution its schemas hold no reference to a file."""
+    """One tool as its spec declares it; its schemas hold what they refer to in other files."""
 
     name: str
     place: Place
@@ -102,8 +102,9 @@ class Guards:
 class Toolset:
     """One toolset: as declared, and ``resolved`` to the sorted names of its tools.
 
-    ``tools`` is None where the document leaves it out, until resolution fills in the tools that name
-    the toolset as their owner. A toolset without a document has the place of its first such tool.
+    ``tools`` is None where the document leaves it out, until resolution fills in the tools that
+    name the toolset as their owner. A toolset without a document has the place of its first such
+    tool.
     """
 
     name: str
@@ -119,7 +120,7 @@ class Toolset:
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """An MCP server as declared; ``${VAR}`` in its values is read when it is started, never here."""
+    """An MCP server as declared; ``${VAR}`` in its values is read when it starts, never here."""
 
     name: str
     place: Place

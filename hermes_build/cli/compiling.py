@@ -31,7 +31,9 @@ from hermes_build.compiler.write import exclusive, write
 
 @click.command("compile")
 @project_option
-@click.option("--check", "check_only", is_flag=True, help="Write nothing; exit 1 if anything differs.")
+@click.option(
+    "--check", "check_only", is_flag=True, help="Write nothing; exit 1 if anything differs."
+)
 @click.option("--diff", "show_diff", is_flag=True, help="Write nothing; print what would change.")
 @click.option("--locked", is_flag=True, help="Refuse to change the lock.")
 @click.option("--watch", is_flag=True, help="Compile again whenever a source changes.")

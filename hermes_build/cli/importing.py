@@ -39,7 +39,9 @@ def import_command() -> None:
 
 
 def _options(command: _F) -> _F:
-    command = click.option("--toolset", "-t", help="The toolset that owns tools without one.")(command)
+    command = click.option("--toolset", "-t", help="The toolset that owns tools without one.")(
+        command
+    )
     command = click.option(
         "--handler",
         type=click.Choice(["external", "self"]),
@@ -150,7 +152,7 @@ def _bring(
     if found or form == "json":
         print_report(found, project.root, form, color)
     say(
-        f"imported {counted(len(made.tools), 'tool')} and {counted(len(made.toolsets), 'toolset')}: "
-        f"wrote {counted(len(made.files), 'file')}"
+        f"imported {counted(len(made.tools), 'tool')} and "
+        f"{counted(len(made.toolsets), 'toolset')}: wrote {counted(len(made.files), 'file')}"
     )
     return verdict(found, strict)

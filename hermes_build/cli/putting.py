@@ -18,7 +18,9 @@ def put(root: Path, files: Mapping[str, str], *, replace: tuple[str, ...] = ()) 
         place = root / path
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
-            with place.open("w" if path in replace else "x", encoding="utf-8", newline="\n") as file:
+            with place.open(
+                "w" if path in replace else "x", encoding="utf-8", newline="\n"
+            ) as file:
                 file.write(text)
         except FileExistsError as error:
             raise Undecided(f"{path} exists, and stays as it is") from error

@@ -16,8 +16,8 @@ from hermes_build.compiler.emit.definition import definition
 from hermes_build.compiler.emit.registry import tool_record
 from hermes_build.compiler.explain import page
 from hermes_build.compiler.nearest import did_you_mean
-from hermes_build.compiler.resolve import why
 from hermes_build.compiler.tokens import definition_tokens
+from hermes_build.compiler.why import why
 from hermes_build.ir import Catalog, Tool, Toolset
 
 
@@ -94,7 +94,9 @@ def _tool_page(tool: Tool) -> str:
         record.pop(key, None)
     about += [f"  {key}: {_plain(value)}" for key, value in record.items()]
     about.append("  what a model sees:")
-    about.append(textwrap.indent(json.dumps(definition(tool), ensure_ascii=False, indent=2), "    "))
+    about.append(
+        textwrap.indent(json.dumps(definition(tool), ensure_ascii=False, indent=2), "    ")
+    )
     if tool.output_schema is not None:
         about.append("  what it returns:")
         shown = json.dumps(tool.output_schema, ensure_ascii=False, indent=2)
@@ -105,7 +107,9 @@ def _tool_page(tool: Tool) -> str:
 def _toolset_page(one: Toolset, catalog: Catalog) -> str:
     toolsets = {each.name: each for each in catalog.toolsets}
     tokens = sum(definition_tokens(tool) for tool in catalog.tools if tool.name in one.resolved)
-    rows = [f"{one.name}  ({one.place}, {counted(len(one.resolved), 'tool')}, about {tokens} tokens)"]
+    rows = [
+        f"{one.name}  ({one.place}, {counted(len(one.resolved), 'tool')}, about {tokens} tokens)"
+    ]
     if one.description:
         rows += _wrapped(one.description, "  ")
     rows += [f"  {name}: {why(one, name, toolsets)}" for name in one.resolved]

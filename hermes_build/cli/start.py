@@ -27,7 +27,7 @@ def init_command(folder: Path) -> int:
     for path in made.kept:
         say(f"  {path} was there, and stays as it is")
     there = "" if folder == Path() else f"cd {folder} && "
-    say(f"next: {there}hermes-build compile && hermes-build call greet '{{\"name\": \"you\"}}'")
+    say(f'next: {there}hermes-build compile && hermes-build call greet \'{{"name": "you"}}\'')
     return 0
 
 

@@ -106,6 +106,8 @@ def _texts(
 
 
 def _missing(subject: Subject) -> Iterator[Hit]:
+    if not isinstance(subject.doc.value.get("description", ""), str):
+        return  # reading the spec reports it
     if not subject.tool.description.strip():
         at: Pointer = ("description",) if "description" in subject.doc.value else ("name",)
         yield Hit(
@@ -131,7 +133,9 @@ _HIDDEN = re.compile(
     "\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\ufff0-\ufffb"
     "\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-_EMOJI_BASE = re.compile("[\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff\ufe0f\U0001f3fb-\U0001f3ff]")
+_EMOJI_BASE = re.compile(
+    "[\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff\ufe0f\U0001f3fb-\U0001f3ff]"
+)
 _TAG_SEQUENCE = re.compile("\U0001f3f4[\U000e0020-\U000e007e]{2,8}\U000e007f")
 
 
@@ -162,7 +166,16 @@ def _joins(text: str, at: int) -> bool:
         return False
     if _EMOJI_BASE.match(before) and _EMOJI_BASE.match(after):
         return text[at] == "\u200d"
-    scripts = ("ARABIC", "DEVANAGARI", "BENGALI", "TAMIL", "KANNADA", "MALAYALAM", "SINHALA", "TELUGU")
+    scripts = (
+        "ARABIC",
+        "DEVANAGARI",
+        "BENGALI",
+        "TAMIL",
+        "KANNADA",
+        "MALAYALAM",
+        "SINHALA",
+        "TELUGU",
+    )
     return all(unicodedata.name(one, "").startswith(scripts) for one in (before, after))
 
 
@@ -184,7 +197,8 @@ _INSTRUCTION = re.compile(
     r"""
       \b(?:ignore|disregard|forget|override)\b[^.\n]{0,40}\b(?:previous|prior|above|earlier|other|all|system)\b
         [^.\n]{0,30}\b(?:instructions?|prompts?|messages?|rules|tools?|guidelines)\b
-    | \b(?:do\s+not|don't|never)\s+(?:tell|inform|mention|reveal|show|notify)\b[^.\n]{0,30}\b(?:users?|anyone|human)\b
+    | \b(?:do\s+not|don't|never)\s+(?:tell|inform|mention|reveal|show|notify)\b
+        [^.\n]{0,30}\b(?:users?|anyone|human)\b
     | <\s*/?\s*(?:system|assistant|important|instructions?|user)\s*>
     | \[\s*/?\s*(?:INST|SYSTEM)\s*\]
     | <\|[a-z_]+\|>

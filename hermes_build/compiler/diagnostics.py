@@ -59,7 +59,9 @@ class Diagnostic:
             "message": self.message,
             "span": _span_json(self.span),
             "label": self.label,
-            "labels": [{"span": _span_json(one.span), "message": one.message} for one in self.labels],
+            "labels": [
+                {"span": _span_json(one.span), "message": one.message} for one in self.labels
+            ],
             "notes": list(self.notes),
             "help": list(self.help),
             "tool": self.tool,

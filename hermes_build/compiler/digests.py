@@ -41,7 +41,9 @@ def digests(tool: Tool, text: str) -> Digests:
     return Digests(
         source=digest(text.encode()),
         args=value_digest(strip_prompt(tool.parameters)),
-        result=None if tool.output_schema is None else value_digest(strip_prompt(tool.output_schema)),
+        result=None
+        if tool.output_schema is None
+        else value_digest(strip_prompt(tool.output_schema)),
         prompt=digest(prompt),
         runtime=value_digest(runtime),
         schema=hexdigest(canonical(schemas)),

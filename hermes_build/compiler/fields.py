@@ -25,6 +25,7 @@ class Fields:
         self.doc, self.at, self.value, self.findings = doc, at, value, findings
 
     def known(self, keys: tuple[str, ...], what: str) -> None:
+        """Report every key that is not one of ``keys``."""
         for key in self.value:
             if key not in keys:
                 self.findings.add(
@@ -36,6 +37,7 @@ class Fields:
                 )
 
     def need(self, keys: tuple[str, ...], what: str) -> bool:
+        """Report those of ``keys`` that are missing; whether there are none."""
         missing = [key for key in keys if key not in self.value]
         for key in missing:
             self.findings.add(
@@ -47,9 +49,11 @@ class Fields:
         return not missing
 
     def span(self, *pointer: str | int, key: bool = False) -> Span:
+        """Return the span of a node below the mapping, or of a key."""
         return self.doc.at(*self.at, *pointer, key=key)
 
     def wrong(self, key: str | int, what: str, *more: str | int, code: str = "HB1002") -> None:
+        """Report that the value at ``key`` is not ``what`` it must be."""
         path = ".".join(str(part) for part in (*self.at, key, *more))
         self.findings.add(
             code, f"`{path}` must be {what}", self.span(key, *more), label=f"expected {what}"
@@ -58,6 +62,7 @@ class Fields:
     def text(
         self, key: str, pattern: re.Pattern[str] | None = None, what: str = "text"
     ) -> str | None:
+        """Return a text field, or None where it is missing or wrong."""
         value = self.value.get(key)
         if value is None and key not in self.value:
             return None
@@ -70,6 +75,7 @@ class Fields:
         return value
 
     def name(self, key: str, what: str) -> str | None:
+        """Return the field when it is a name that providers accept."""
         value = self.value.get(key)
         if not isinstance(value, str):
             if key in self.value:
@@ -78,16 +84,18 @@ class Fields:
         return value if self.name_fits(value, what, key) else None
 
     def names(self, key: str, what: str) -> tuple[str, ...]:
+        """Return a list of names, without those that providers refuse."""
         found = self.texts(key)
         return tuple(one for nth, one in enumerate(found) if self.name_fits(one, what, key, nth))
 
-    def name_fits(self, value: str, what: str, *pointer: str | int) -> bool:
+    def name_fits(self, value: str, what: str, *pointer: str | int, key: bool = False) -> bool:
+        """Whether a name is one that providers accept; one that is not becomes a finding."""
         if _NAME.match(value) and value.isascii() and not value.endswith("\n"):
             return True
         self.findings.add(
             "HB1004",
-            f"`{value}` cannot be {what}",
-            self.span(*pointer),
+            f"`{value}` cannot be {what}" if value else f"an empty text cannot be {what}",
+            self.span(*pointer, key=key),
             label="letters, digits, `_` and `-`, not starting with a digit or `-`, 64 at most",
             help=("model providers refuse other names",),
         )
@@ -96,6 +104,7 @@ class Fields:
     def texts(
         self, key: str, pattern: re.Pattern[str] | None = None, what: str = "text"
     ) -> tuple[str, ...]:
+        """Return a list of different texts; what is no text, or stands twice, is a finding."""
         value = self.value.get(key)
         if value is None and key not in self.value:
             return ()
@@ -131,6 +140,7 @@ class Fields:
         return tuple(one for one in value if isinstance(one, str))
 
     def flag(self, key: str) -> bool | None:
+        """Return a field that is true or false."""
         value = self.value.get(key)
         if value is None and key not in self.value:
             return None
@@ -140,6 +150,7 @@ class Fields:
         return value
 
     def number(self, key: str, *, whole: bool) -> float | int | None:
+        """Return a number above 0, of whole numbers alone when ``whole``."""
         value = self.value.get(key)
         if value is None and key not in self.value:
             return None
@@ -153,9 +164,11 @@ class Fields:
         return cast("float | int", value)
 
     def whole(self, key: str) -> int | None:
+        """Return a whole number above 0."""
         return cast("int | None", self.number(key, whole=True))
 
     def one_of(self, key: str, choices: tuple[str, ...], default: str) -> str:
+        """Return one of ``choices``, or ``default``."""
         value = self.value.get(key, default)
         if value not in choices:
             self.findings.add(
@@ -169,6 +182,7 @@ class Fields:
         return cast("str", value)
 
     def table(self, key: str, keys: tuple[str, ...]) -> Fields | None:
+        """Return access to a mapping inside this one, whose keys are ``keys``."""
         if key not in self.value:
             return None
         value = self.value[key]
@@ -181,6 +195,7 @@ class Fields:
         return inner
 
     def text_map(self, key: str) -> Mapping[str, str]:
+        """Return a mapping of text to text."""
         value = self.value.get(key, {})
         if not isinstance(value, dict):
             self.wrong(key, "a mapping of text to text")

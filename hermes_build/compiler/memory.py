@@ -123,7 +123,7 @@ def _declared_json(declared: Declared) -> dict[str, Any]:
 
 def _tool_json(tool: Tool) -> list[Any]:
     row = list(_TOOL_FIELDS(tool))
-    at = Tool.__slots__.index  # type: ignore[attr-defined]
+    at = Tool.__slots__.index
     for name in ("place", "requires", "annotations"):
         row[at(name)] = astuple(row[at(name)])
     row[at("deprecated")] = tool.deprecated and astuple(tool.deprecated)

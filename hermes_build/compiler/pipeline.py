@@ -38,7 +38,6 @@ class Build:
     lock: Lock | None = None
 
 
-
 def build(project: Project, memory: Memory, findings: Findings, *, jobs: int = 1) -> Build:
     """Compile a project in memory: nothing is written.
 
@@ -118,7 +117,10 @@ def _resolved(project: Project, memory: Memory, findings: Findings) -> _Resolved
 
 def _read(project: Project, findings: Findings) -> tuple[Sources, list[tuple[Source, Kind]]]:
     files: list[tuple[Source, Kind]] = []
-    folders: tuple[tuple[str, Kind], ...] = ((project.specs, "specs"), (project.toolsets, "toolsets"))
+    folders: tuple[tuple[str, Kind], ...] = (
+        (project.specs, "specs"),
+        (project.toolsets, "toolsets"),
+    )
     for folder, kind in folders:
         paths = find_sources(project.root, folder, findings)
         if not paths and kind == "specs":
@@ -126,7 +128,10 @@ def _read(project: Project, findings: Findings) -> tuple[Sources, list[tuple[Sou
                 "HB1007",
                 f"there is no spec in `{folder}/`",
                 Span(project.file),
-                help=("`hermes-build new TOOL` writes one", "`specs` in the settings names the folder"),
+                help=(
+                    "`hermes-build new TOOL` writes one",
+                    "`specs` in the settings names the folder",
+                ),
             )
         for path in paths:
             source = read_source(project.root, path, findings)

@@ -118,7 +118,9 @@ class _Reader:
         for key in ("specs", "toolsets", "source", "templates"):
             if key in data and self.want(key, data[key], _is_folder, "a folder inside the project"):
                 got[key] = data[key].replace("\\", "/").rstrip("/") or "."
-        if "output" in data and self.want("output", data["output"], _is_package, "a dotted package"):
+        if "output" in data and self.want(
+            "output", data["output"], _is_package, "a dotted package"
+        ):
             got["output"] = data["output"]
         if "handlers" in data and self.want(
             "handlers", data["handlers"], _is_packages, "a list of dotted packages"
@@ -150,7 +152,8 @@ class _Reader:
 
     def ignore(self, row: Any, nth: int) -> Ignore | None:
         if not isinstance(row, dict) or not isinstance(row.get("code"), str):
-            self.wrong("ignore", 'each entry is {code = "HB1205", reason = "...", files = "..."}')
+            form = 'a list of {code = "HB1205", reason = "...", files = "..."}'
+            self.wrong("ignore", f"must be {form}")
             return None
         span = self.span("code", nth)
         self.unknown(row, {"code", "reason", "files"})
@@ -178,7 +181,7 @@ class _Reader:
             "HB1292",
             f"`{code}` is no code, nor the beginning of one",
             self.span(key, nth),
-            help=(*did_you_mean(code, CODES), "`hermes-build rules` lists every code"),
+            help=("`hermes-build rules` lists every code",),
         )
         return False
 
@@ -189,7 +192,8 @@ class _Reader:
                     "HB1401",
                     f"unknown setting `{key}`",
                     self.span(key),
-                    help=did_you_mean(key, known) or (f"known settings: {', '.join(sorted(known))}",),
+                    help=did_you_mean(key, known)
+                    or (f"known settings: {', '.join(sorted(known))}",),
                 )
 
     def want(self, key: str, value: Any, fits: Callable[[Any], bool], what: str) -> bool:

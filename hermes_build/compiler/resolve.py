@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Protocol, TypeVar
 
-from hermes_build.compiler.diagnostics import Findings, Label, Span
+from hermes_build.compiler.diagnostics import Findings, Label
 from hermes_build.compiler.nearest import did_you_mean
-from hermes_build.compiler.tokens import definition_tokens
+from hermes_build.compiler.prove import prove
+from hermes_build.compiler.sources import Locate
+from hermes_build.compiler.why import MEANS_ALL
 from hermes_build.ir import Catalog, Place, Server, Tool, Toolset
-
-EVERYTHING = "*"
-_MEANS_ALL = ("*", "all")
-
-
-class Locate(Protocol):
-    """Turns a document's place and a pointer into it into a span."""
-
-    def __call__(self, place: Place, *pointer: str | int, key: bool = False) -> Span: ...
 
 
 class _Named(Protocol):
@@ -49,19 +43,25 @@ def resolve(
     _confusable(by_name.values(), locate, findings)
     _replacements(by_name, locate, findings)
     declared = _unique(toolsets, "HB2006", "toolset", locate, findings)
+    _owners(by_name.values(), declared.values(), locate, findings)
     complete = _with_owned(by_name, declared)
     _members(complete, by_name, locate, findings)
     order = _in_order(complete, locate, findings)
-    resolved: dict[str, tuple[str, ...]] = {}
+    resolved: dict[str, Toolset] = {}
+    broken: set[str] = set()
     for name in order:
-        resolved[name] = _expand(complete[name], resolved, by_name, locate, findings)
-    done = tuple(replace(complete[name], resolved=resolved[name]) for name in sorted(resolved))
-    for one in done:
-        _prove(one, by_name, locate, findings)
-    _homeless(by_name.values(), done, declared, locate, findings)
+        one = complete[name]
+        if _is_broken(one, by_name, resolved, broken):
+            broken.add(name)  # one cause is one finding: nothing more is said of what it holds
+            resolved[name] = one
+        else:
+            resolved[name] = _expand(one, resolved, by_name, locate, findings)
+            prove(resolved[name], by_name, resolved, locate, findings)
+    if not broken:
+        _homeless(by_name.values(), resolved, declared, locate, findings)
     return Catalog(
         tools=tuple(by_name[name] for name in sorted(by_name)),
-        toolsets=done,
+        toolsets=tuple(resolved[name] for name in sorted(resolved)),
         servers=tuple(sorted(servers, key=lambda one: one.name)),
     )
 
@@ -129,6 +129,22 @@ def _replacements(tools: Mapping[str, Tool], locate: Locate, findings: Findings)
             )
 
 
+def _owners(
+    tools: Iterable[Tool], toolsets: Iterable[Toolset], locate: Locate, findings: Findings
+) -> None:
+    """A tool names its owner by its name: an alias would make a second toolset of it."""
+    aliases = {alias: one.name for one in toolsets for alias in one.aliases}
+    for tool in tools:
+        if tool.toolset in aliases:
+            findings.add(
+                "HB2002",
+                f"`{tool.toolset}` is an alias of the toolset `{aliases[tool.toolset]}`",
+                locate(tool.place, "toolset"),
+                help=(f"write `toolset: {aliases[tool.toolset]}`",),
+                tool=tool.name,
+            )
+
+
 def _with_owned(tools: Mapping[str, Tool], declared: Mapping[str, Toolset]) -> dict[str, Toolset]:
     """The declared toolsets, and those that only tools name, with their own tools filled in."""
     owned: dict[str, list[Tool]] = {}
@@ -184,7 +200,7 @@ def _members(
             )
 
     for one in toolsets.values():
-        includes = {**toolsets, **dict.fromkeys(_MEANS_ALL)}
+        includes = {**toolsets, **dict.fromkeys(MEANS_ALL)}
         unknown("HB2001", "tool", one, "tools", one.tools or (), tools, alias_of_tool, toolsets,
                 "`{name}` is a toolset: move it to `includes`")  # fmt: skip
         unknown("HB2002", "toolset", one, "includes", one.includes, includes, alias_of_set, tools,
@@ -193,9 +209,7 @@ def _members(
                 "`{name}` is a toolset: `excludes` takes the names of tools")  # fmt: skip
 
 
-def _in_order(
-    toolsets: Mapping[str, Toolset], locate: Locate, findings: Findings
-) -> list[str]:
+def _in_order(toolsets: Mapping[str, Toolset], locate: Locate, findings: Findings) -> list[str]:
     """Names with included toolsets before those that include them; a circle is reported once.
 
     The walk keeps its own stack: a chain of includes may be longer than Python's.
@@ -232,7 +246,7 @@ def _cycle(
 ) -> None:
     spans = [
         locate(toolsets[a].place, "includes", toolsets[a].includes.index(b))
-        for a, b in zip(path, path[1:], strict=False)
+        for a, b in pairwise(path)
     ]
     shown = path if len(path) <= 12 else [*path[:6], "…", *path[-5:]]
     findings.add(
@@ -248,19 +262,29 @@ def _cycle(
     )
 
 
+def _is_broken(
+    one: Toolset, tools: Mapping[str, Tool], resolved: Mapping[str, Toolset], broken: set[str]
+) -> bool:
+    """Whether a toolset names what does not exist, is in a circle, or includes such a one."""
+    included = [name for name in one.includes if name not in MEANS_ALL]
+    return any(name not in tools for name in one.tools or ()) or any(
+        name not in resolved or name in broken for name in included
+    )
+
+
 def _expand(
     one: Toolset,
-    resolved: Mapping[str, tuple[str, ...]],
+    resolved: Mapping[str, Toolset],
     tools: Mapping[str, Tool],
     locate: Locate,
     findings: Findings,
-) -> tuple[str, ...]:
-    members = {name for name in one.tools or () if name in tools}
+) -> Toolset:
+    members = set(one.tools or ())
     for name in one.includes:
-        members.update(tools if name in _MEANS_ALL else resolved.get(name, ()))
-    before = set(members)
+        members.update(tools if name in MEANS_ALL else resolved[name].resolved)
+    left = members.difference(one.excludes)
     for nth, name in enumerate(one.excludes):
-        if name in tools and name not in before:
+        if name in tools and name not in members:
             findings.add(
                 "HB2005",
                 f"toolset `{one.name}` excludes `{name}`, which it does not hold",
@@ -268,86 +292,27 @@ def _expand(
                 label="removes nothing",
                 help=("take it out, or include the toolset that brings it",),
             )
-        members.discard(name)
-    broken = any(name not in tools for name in one.tools or ()) or any(
-        name not in resolved and name not in _MEANS_ALL for name in one.includes
-    )
-    if not members and not broken:
+    if not left:
         findings.add(
             "HB2004",
             f"toolset `{one.name}` resolves to no tool",
             locate(one.place, "name"),
-            label="everything is excluded" if before else "nothing in it",
+            label="everything is excluded" if members else "nothing in it",
             help=(f"add `tools:` or `includes:`, or let a tool say `toolset: {one.name}`",),
         )
-    return tuple(sorted(members))
-
-
-def _prove(one: Toolset, tools: Mapping[str, Tool], locate: Locate, findings: Findings) -> None:
-    """Hold a toolset to its guards, over its resolved tools."""
-    guards = one.guards
-    members = [tools[name] for name in one.resolved]
-    for tool in members:
-        for nth, tag in enumerate(guards.forbid_tags):
-            if tag in tool.tags:
-                findings.add(
-                    "HB2008",
-                    f"toolset `{one.name}` forbids the tag `{tag}` and holds `{tool.name}`",
-                    locate(one.place, "guards", "forbid_tags", nth),
-                    label=f"`{tool.name}` is in because {why(one, tool.name)}",
-                    labels=(Label(locate(tool.place, "tags"), f"`{tool.name}` is tagged here"),),
-                    help=(f"exclude `{tool.name}`, or give up the guard",),
-                )
-        for hint, wanted in guards.require.items():
-            if getattr(tool.annotations, hint) is not wanted:
-                findings.add(
-                    "HB2009",
-                    f"toolset `{one.name}` requires `{hint}: {str(wanted).lower()}` "
-                    f"and holds `{tool.name}`",
-                    locate(one.place, "guards", "require", hint),
-                    label=f"`{tool.name}` is in because {why(one, tool.name)}",
-                    labels=(
-                        Label(locate(tool.place, "annotations", hint), "it does not say so here"),
-                    ),
-                    help=(f"exclude `{tool.name}`, or correct its annotations",),
-                )
-    if guards.max_tools is not None and len(members) > guards.max_tools:
-        findings.add(
-            "HB2010",
-            f"toolset `{one.name}` holds {len(members)} tools, more than {guards.max_tools}",
-            locate(one.place, "guards", "max_tools"),
-            notes=(_shortened(one.resolved),),
-        )
-    if guards.max_tokens is not None:
-        counts = {tool.name: definition_tokens(tool) for tool in members}
-        total = sum(counts.values())
-        if total > guards.max_tokens:
-            dearest = sorted(counts, key=lambda name: (-counts[name], name))[:3]
-            findings.add(
-                "HB2011",
-                f"the definitions of toolset `{one.name}` take about {total} tokens, "
-                f"more than {guards.max_tokens}",
-                locate(one.place, "guards", "max_tokens"),
-                notes=("dearest: " + ", ".join(f"{name} ({counts[name]})" for name in dearest),),
-            )
-
-
-def _shortened(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 12} more" if len(names) > 12 else ""
-    return "tools: " + ", ".join(names[:12]) + more
+    return replace(one, resolved=tuple(sorted(left)))
 
 
 def _homeless(
     tools: Iterable[Tool],
-    toolsets: Sequence[Toolset],
+    by_name: Mapping[str, Toolset],
     declared: Mapping[str, Toolset],
     locate: Locate,
     findings: Findings,
 ) -> None:
     """Tools that no toolset brings to a model, and owned tools that their owner's list forgets."""
-    explicit = {one.name for one in toolsets if EVERYTHING not in one.includes}
-    held = {name for one in toolsets if one.name in explicit for name in one.resolved}
-    by_name = {one.name: one for one in toolsets}
+    chosen = [one for one in by_name.values() if not set(MEANS_ALL) & set(one.includes)]
+    held = {name for one in chosen for name in one.resolved}
     for tool in tools:
         if tool.handler != "self":
             continue
@@ -372,40 +337,3 @@ def _homeless(
                 help=("list the tool there, or leave `tools:` out to hold all owned tools",),
                 tool=tool.name,
             )
-
-
-def why(one: Toolset, tool: str, toolsets: Mapping[str, Toolset] | None = None) -> str:
-    """Say which rule of a toolset decided on a tool, as the end of "it is in because ...".
-
-    With ``toolsets`` given, an included tool is followed to the toolset that lists it.
-    """
-    if tool in one.excludes:
-        return f"`{one.name}` excludes it (excludes are applied last)"
-    if tool in (one.tools or ()):
-        return f"`{one.name}` lists it"
-    for name in one.includes:
-        if name in _MEANS_ALL:
-            return f'`{one.name}` includes "{name}", every tool'
-    chain = _chain(one, tool, toolsets or {})
-    if chain:
-        return f"it comes through {' -> '.join(f'`{name}`' for name in chain)}, which lists it"
-    if tool in one.resolved:
-        return "one of its includes brings it"
-    return f"nothing in `{one.name}` names it"
-
-
-def _chain(one: Toolset, tool: str, toolsets: Mapping[str, Toolset]) -> list[str]:
-    """The shortest chain of includes from a toolset to the one that lists a tool."""
-    paths: list[list[str]] = [[one.name]]
-    seen = {one.name}
-    for path in paths:
-        at = toolsets.get(path[-1], one if path[-1] == one.name else None)
-        if at is None or tool not in at.resolved:
-            continue
-        if tool in (at.tools or ()):
-            return path
-        for name in at.includes:
-            if name not in seen:
-                seen.add(name)
-                paths.append([*path, name])
-    return []

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Protocol
 
 from hermes_build.compiler import load
 from hermes_build.compiler.diagnostics import Findings, Span
 from hermes_build.compiler.load import Document, Source
 from hermes_build.compiler.schema import Siblings
 from hermes_build.ir import Place
+
+
+class Locate(Protocol):
+    """Turns a document's place and a pointer into it into a span."""
+
+    def __call__(self, place: Place, *pointer: str | int, key: bool = False) -> Span:
+        """Return the span of a node, of a key, or of what is nearest around it."""
 
 
 class Sources:
@@ -48,7 +56,9 @@ class Sources:
             if document.line == place.line:
                 return document.at(*pointer, key=key)
         for document in self.documents(place.path):
-            servers = document.value.get("mcp_servers") if isinstance(document.value, dict) else None
+            servers = (
+                document.value.get("mcp_servers") if isinstance(document.value, dict) else None
+            )
             if isinstance(servers, dict) and document.line <= place.line:
                 return document.at("mcp_servers", key=True)
         return Span(place.path, place.line, 1, place.line, 1)

@@ -288,7 +288,7 @@ def read_servers(doc: Document, findings: Findings) -> tuple[Server, ...]:
         if not isinstance(row, dict):
             get.wrong("mcp_servers", "a mapping with `command` or `url`", name)
             continue
-        if not get.name_fits(name, "the name of a server", *at):
+        if not get.name_fits(name, "the name of a server", *at, key=True):
             continue
         inner = Fields(doc, at, row, findings)
         inner.known(SERVER_KEYS, "a server")

@@ -34,9 +34,9 @@ class Suppressions:
 
     def hides(self, one: Diagnostic) -> bool:
         """Whether a finding is suppressed or not selected; what hides it counts as used."""
-        if one.code.startswith(LINT) and one.code not in _ALWAYS:
-            if not any(one.code.startswith(prefix) for prefix in self._lint.select):
-                return True
+        is_lint = one.code.startswith(LINT) and one.code not in _ALWAYS
+        if is_lint and not one.code.startswith(self._lint.select):
+            return True
         may = suppressible(one.code) or (one.severity != "error" and one.code not in _ALWAYS)
         if one.span is None or not may:
             return False

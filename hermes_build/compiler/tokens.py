@@ -12,6 +12,6 @@ BYTES_PER_TOKEN = 4
 
 
 def definition_tokens(tool: Tool) -> int:
-    """Estimate the tokens that a tool's definition takes: its compact JSON in UTF-8, by four bytes."""
+    """Estimate the tokens of a tool's definition: its compact JSON in UTF-8, by four bytes."""
     text = json.dumps(definition(tool), ensure_ascii=False, separators=(",", ":"))
     return -(-len(text.encode()) // BYTES_PER_TOKEN)

@@ -15,7 +15,7 @@ from hermes_build.compiler.emit.render import Renderer, TemplateFailed, builtin_
 from hermes_build.compiler.emit.stubs import Stub, StubRequest, make_stubs
 from hermes_build.compiler.memory import Memory, RememberedStub
 from hermes_build.compiler.project import Project
-from hermes_build.compiler.resolve import Locate
+from hermes_build.compiler.sources import Locate
 from hermes_build.compiler.tree import Tree
 from hermes_build.ir import Catalog, Tool
 
@@ -120,9 +120,7 @@ def read_templates(project: Project, findings: Findings) -> dict[str, str]:
     return templates
 
 
-def _standing(
-    project: Project, path: str, kept: RememberedStub | None, key: str
-) -> bytes | None:
+def _standing(project: Project, path: str, kept: RememberedStub | None, key: str) -> bytes | None:
     """The module on the disk, if it is the one that was made from the same things."""
     if kept is None or kept.key != key:
         return None

@@ -78,7 +78,7 @@ def _line_in_template(error: BaseException) -> int:
 
 
 def literal(value: Any) -> str:
-    """Return Python source for a plain value: the only way for a spec's text into generated code."""
+    """Return Python source for a plain value: the only way of a spec's text into generated code."""
     if isinstance(value, str):
         return quoted(value)
     if value is None or isinstance(value, bool | int):
