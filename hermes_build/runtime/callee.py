@@ -16,20 +16,24 @@ if TYPE_CHECKING:
 class Callee:
     """One tool, ready to be called: the parts of a call, looked up once.
 
-    ``accept`` turns what a model sent into what a handler gets, or raises `Refusal`; ``handler``
-    takes ``(arguments, **context)`` whatever shape the registered function has.
+    ``fits`` tells that what a model sent can be handed on as it is; ``accept`` turns it into what a
+    handler gets, or raises `Refusal`. ``handler`` takes ``(arguments, **context)`` whatever shape
+    the registered function has, and ``returns_text`` tells that it is sync and may return any text.
     """
 
-    __slots__ = ("accept", "fits_output", "handler", "is_async", "name")
+    __slots__ = ("_fits_output", "accept", "fits", "handler", "is_async", "name", "returns_text")
 
     def __init__(self, record: dict[str, Any], binding: Binding) -> None:
         self.name: str = record["name"]
-        self.accept = Arguments(self.name, record["schema"]["parameters"]).accept
+        arguments = Arguments(self.name, record["schema"]["parameters"])
+        self.fits = arguments.fit_as_they_are
+        self.accept = arguments.accept
         self.handler: Callable[..., Any] = binding.call
         self.is_async: bool = binding.is_async
         output = record.get("output_schema")
-        self.fits_output = None if output is None else output_check(output)
+        self._fits_output = None if output is None else output_check(output)
+        self.returns_text = output is None and not binding.is_async
 
     def deliver(self, result: Any) -> Any:
         """The result as a model gets it; see `hermes_build.runtime.result.deliver`."""
-        return deliver(self.name, result, self.fits_output)
+        return deliver(self.name, result, self._fits_output)

@@ -109,7 +109,7 @@ def lookup(root: Any, pointer: str) -> Any:
 
 
 def resolve(root: Any, pointer: str, schema: Any) -> list[tuple[str, dict[str, Any]]]:
-    """A subschema, what its ``$ref`` leads to, and the members of its ``allOf``; each with its place.
+    """A subschema, what its ``$ref`` leads to and its ``allOf`` holds, each with its place.
 
     All of them apply to a value together, so that what any of them says holds.
     """

@@ -27,12 +27,15 @@ def dispatch(self: ToolRegistry, name: str, args: Any = None, **context: Any) ->
     """
     try:
         tool: Callee = self._ready.get(name) or self._prepare(name)
-        arguments = tool.accept(args)
-        result = tool.handler(arguments, **context)
+        try:
+            arguments = args if tool.fits(args) else tool.accept(args)
+        except ValueError:  # the quick look met what is no JSON; the closer one says what it is
+            arguments = tool.accept(args)
+        result = tool.handler(arguments, **context) if context else tool.handler(arguments)
+        if tool.returns_text and result.__class__ is str and result.isascii():
+            return result
         if tool.is_async:
             result = _wait(result)
-        if result.__class__ is str and tool.fits_output is None and result.isascii():
-            return result
         return tool.deliver(result)
     except Refusal as refusal:
         return _refused(refusal)

@@ -33,26 +33,35 @@ _ABOUT_NAMES = frozenset(
     {"required", "dependentRequired", "additionalProperties", "unevaluatedProperties"}
 )
 _ROOT = "urn:hermes-build:schema"
-_PLAIN = frozenset({int, float, bool, type(None)})
+_SCALARS = frozenset({"string", "integer", "number", "boolean", "null"})
 
 
 class Arguments:
-    """The gate in front of one tool's handler."""
+    """The gate in front of one tool's handler.
 
-    __slots__ = ("_fill", "_flat", "_is_valid", "_name", "_schema", "_validator")
+    ``fit_as_they_are`` tells, as quickly as can be, that arguments can be handed on without a
+    change; it says no, or raises ValueError, where `accept` must look more closely.
+    """
+
+    __slots__ = ("_fill", "_flat", "_is_valid", "_name", "_validator", "fit_as_they_are")
 
     def __init__(self, name: str, schema: dict[str, Any]) -> None:
         from jsonschema_rs import Draft202012Validator
 
         self._name = name
-        self._schema = schema
         # Messages of the library begin with the value, which may be a whole file: masked here,
         # it is shown shortened at the end instead.
         self._validator = Draft202012Validator(schema, offline=True, mask="the value")
         self._is_valid = self._validator.is_valid
         plan = make_plan(schema, subschema_check(schema))
-        self._flat = tuple(plan.defaults.items()) if plan and plan.is_flat else ()
-        self._fill = plan.fill if plan and not plan.is_flat else None
+        self._fill = plan.fill if plan else None
+        self._flat = plan.defaults if plan and plan.is_flat else {}
+        strict = None if plan and not plan.is_flat else _strict(schema, self._flat)
+        # Most calls carry a flat object that lacks nothing. One look by a compiled validator tells
+        # so: its cost is most of a call's, so that there is nothing around it.
+        self.fit_as_they_are: Callable[[Any], bool] = (
+            _never if strict is None else Draft202012Validator(strict, offline=True).is_valid
+        )
 
     def accept(self, args: Any) -> dict[str, Any]:
         """The arguments as a handler gets them: missing defaults filled in, all else untouched.
@@ -62,47 +71,23 @@ class Arguments:
         Raises:
             Refusal: when they do not fit the schema; its message is for the model.
         """
-        if args.__class__ is not dict:
-            args = self._as_object(args)
-        for value in args.values():
-            kind = value.__class__
-            if kind is str:
-                if not value.isascii():
-                    args = _wholesome(args)
-                    break
-            elif kind not in _PLAIN:
-                args = _wholesome(args)
-                break
-        filled: dict[str, Any] = args
-        for key, default in self._flat:
-            if key not in filled:
-                if filled is args:
-                    filled = args.copy()
-                filled[key] = default
-        if self._fill is not None:
-            filled = self._fill(args)
+        if self._flat and args.__class__ is dict:
+            # What was sent keeps its order and its values; what was missing comes behind.
+            merged: dict[str, Any] = args | self._flat | args
+            try:
+                if self.fit_as_they_are(merged):
+                    return merged
+            except ValueError:  # what is wrong with it is found below
+                pass
+        value = _wholesome(self._as_object(args))
+        filled = value if self._fill is None else self._fill(value)
         try:
             if self._is_valid(filled):
                 return filled
-        except ValueError:  # a value that JSON cannot hold, which the explanation will name
-            pass
-        return self._explain(args, filled)
-
-    def _as_object(self, args: Any) -> dict[str, Any]:
-        if args is None:
-            return {}
-        if isinstance(args, dict):
-            return dict(args)
-        raise Refusal(
-            f"Arguments of {self._name} must be a JSON object, not {type(args).__name__}."
-        )
-
-    def _explain(self, args: dict[str, Any], filled: dict[str, Any]) -> dict[str, Any]:
-        try:
             # A default may clash with what else is there (`maxProperties`, `dependentRequired`):
             # a call that is right as it stands is then handed on as it stands.
-            if filled is not args and self._is_valid(args):
-                return args
+            if filled is not value and self._is_valid(value):
+                return value
             problems = [_sentence(one) for one in self._validator.iter_errors(filled)]
         except ValueError as error:
             raise Refusal(f"Invalid arguments for {self._name}: not JSON ({error}).") from None
@@ -110,6 +95,48 @@ class Arguments:
         if len(problems) > _SHOWN:
             shown.append(f"and {len(problems) - _SHOWN} more")
         raise Refusal(f"Invalid arguments for {self._name}: {'; '.join(shown)}.")
+
+    def _as_object(self, args: Any) -> dict[str, Any]:
+        if args is None:
+            return {}
+        if isinstance(args, dict):
+            return args
+        raise Refusal(
+            f"Arguments of {self._name} must be a JSON object, not {type(args).__name__}."
+        )
+
+
+def _strict(schema: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any] | None:
+    """A schema for the arguments that can be handed on as they came; None where it cannot be told.
+
+    It demands what could be filled in, admits no nesting, and looks at the characters of each text:
+    matching an empty pattern makes the validator refuse a lone surrogate.
+    """
+    if schema.get("additionalProperties") is not False or "patternProperties" in schema:
+        return None
+    properties = {}
+    for name, part in schema.get("properties", {}).items():
+        if not isinstance(part, dict):
+            return None
+        if "enum" in part or "const" in part:
+            members = part.get("enum", [part.get("const")])
+            if any(isinstance(one, dict | list) for one in members):
+                return None
+            properties[name] = part
+            continue
+        kinds = part.get("type", ["object"])
+        kinds = [kinds] if isinstance(kinds, str) else kinds
+        if not _SCALARS.issuperset(kinds):
+            return None
+        needs_look = "string" in kinds and "pattern" not in part
+        properties[name] = {**part, "pattern": ""} if needs_look else part
+    required = [*schema.get("required", ()), *defaults]
+    strict = {**schema, "properties": properties}
+    return {**strict, "required": list(dict.fromkeys(required))} if required else strict
+
+
+def _never(_: object) -> bool:
+    return False
 
 
 def subschema_check(root: dict[str, Any]) -> Callable[[str, Any], bool]:
