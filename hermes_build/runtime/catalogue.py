@@ -1,14 +1,17 @@
-"""Reading a compiled catalogue: bisection over the lines of a mapped file.
+"""Reading a compiled catalogue: bisection over the lines of a file.
 
-Nothing is parsed, indexed or copied when a catalogue is opened, so that opening one costs the same
-at ten tools and at ten thousand; each answer is parsed afresh, so that nobody shares a mutable
-value with anybody. `hermes_build.layout` says what the file holds.
+Nothing is parsed, indexed or kept when a catalogue is opened, so that opening one costs the same at
+ten tools and at ten thousand; each answer is parsed afresh, so that nobody shares a mutable value
+with anybody. `hermes_build.layout` says what the file holds.
+
+Blocks are read rather than mapped: a page of a mapped file can bring two megabytes of it into the
+process, and a bisection touches a dozen.
 """
 
 from __future__ import annotations
 
-import mmap
 import os
+from _thread import allocate_lock
 
 from hermes_build import __version__
 from hermes_build.layout import FORMAT, HEADER
@@ -18,6 +21,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
+
+_BLOCK = 4096
+"""Bytes read before and after a place where a line is looked for; a record is about half of it."""
 
 _COMPILE = "Run `hermes-build compile`."
 
@@ -30,15 +36,13 @@ class Catalogue:
             ``digest`` (the hexadecimal SHA-256 that the generated registry states).
     """
 
-    __slots__ = ("_first", "_map", "path")
+    __slots__ = ("_file", "_first", "path")
 
     def __init__(self, path: str, digest: str) -> None:
         self.path = path
-        self._map = _open(path)
-        end = self._map.find(b"\n")
-        self._first = len(self._map) if end < 0 else end + 1
+        self._file = _File(path)
+        _, self._first, line = self._line_at(0, 0)
         # Two substrings decide without a JSON parser; only a header that differs is worth parsing.
-        line = self._map[: self._first]
         if (
             f'"digest":"{digest}"'.encode() not in line
             or f'"format":{FORMAT},'.encode() not in line
@@ -47,13 +51,11 @@ class Catalogue:
 
     def record(self, key: str) -> dict[str, Any] | None:
         """The value stored under a key, parsed afresh at each call; None where there is none."""
-        start = self._lower_bound(wanted := key.encode("utf-8", "surrogatepass"))
-        found, data, _ = self._line(start)
-        return self._parse(key, data) if found == wanted else None
+        found, data = self._lookup(key)
+        return self._parse(key, data) if found else None
 
     def __contains__(self, key: str) -> bool:
-        wanted = key.encode("utf-8", "surrogatepass")
-        return self._line(self._lower_bound(wanted))[0] == wanted
+        return self._lookup(key)[0]
 
     def names(self, prefix: str) -> list[str]:
         """The rest of every key that begins with ``prefix``, in the catalogue's order."""
@@ -73,8 +75,10 @@ class Catalogue:
         """
         from hashlib import sha256
 
-        records = self._map[self._first :].replace(b"\r\n", b"\n")
-        if sha256(records).hexdigest() != digest:
+        hashed = sha256()
+        for line in self._lines(self._first):
+            hashed.update(line + b"\n")
+        if hashed.hexdigest() != digest:
             raise CatalogueError(
                 f"{self.path} was changed after it was compiled: its records are not those of its "
                 f"digest. {_COMPILE}"
@@ -82,35 +86,55 @@ class Catalogue:
 
     def _walk(self, prefix: str) -> Iterator[tuple[str, bytes]]:
         wanted = prefix.encode()
-        start = self._lower_bound(wanted)
-        while start < len(self._map):
-            key, data, start = self._line(start)
+        for line in self._lines(self._lower_bound(wanted)[0]):
+            key, _, data = line.partition(b"\t")
             if not key.startswith(wanted):
                 return
             yield key.decode("utf-8", "surrogatepass"), data
 
-    def _lower_bound(self, wanted: bytes) -> int:
-        """Where the first line begins whose key is not below ``wanted``."""
-        lines = self._map
-        low, high = self._first, len(lines)
-        while low < high:
-            middle = (low + high) // 2
-            start = (lines.rfind(b"\n", low, middle) + 1) or low
-            tab = lines.find(b"\t", start)
-            if lines[start:tab] < wanted:
-                end = lines.find(b"\n", middle)
-                low = high if end < 0 else end + 1
-            else:
-                high = start
-        return low
+    def _lookup(self, key: str) -> tuple[bool, bytes]:
+        wanted = key.encode("utf-8", "surrogatepass")
+        found, _, data = self._lower_bound(wanted)[1].partition(b"\t")
+        return found == wanted, data
 
-    def _line(self, start: int) -> tuple[bytes, bytes, int]:
-        """The key and the data of the line at ``start``, and where the next line begins."""
-        lines = self._map
-        end = lines.find(b"\n", start)
-        end = len(lines) if end < 0 else end
-        key, _, data = lines[start:end].partition(b"\t")
-        return key, data, end + 1
+    def _lower_bound(self, wanted: bytes) -> tuple[int, bytes]:
+        """Where the first line begins whose key is not below ``wanted``, and that line."""
+        low, high, found = self._first, self._file.size, b""
+        while low < high:
+            start, end, line = self._line_at((low + high) // 2, low)
+            if line[: line.find(b"\t")] < wanted:
+                low = end
+            else:
+                high, found = start, line
+        return low, found
+
+    def _line_at(self, position: int, low: int) -> tuple[int, int, bytes]:
+        """The line around a position: its start, the start of the next, and its text.
+
+        ``low`` is the start of some line at or before the position.
+        """
+        reach = _BLOCK
+        while True:
+            begin = max(low, position - reach)
+            block = self._file.read(begin, position + reach - begin)
+            before = block.rfind(b"\n", 0, position - begin)
+            after = block.find(b"\n", position - begin)
+            at_end = begin + len(block) >= self._file.size
+            if (before >= 0 or begin == low) and (after >= 0 or at_end):
+                end = len(block) if after < 0 else after
+                return begin + before + 1, begin + end + 1, block[before + 1 : end].rstrip(b"\r")
+            reach *= 4
+
+    def _lines(self, start: int) -> Iterator[bytes]:
+        """Every line from the one that begins at ``start``, without line ends."""
+        rest = b""
+        while block := self._file.read(start, _BLOCK * 16):
+            start += len(block)
+            *lines, rest = (rest + block).split(b"\n")
+            for line in lines:
+                yield line.rstrip(b"\r")
+        if rest:
+            yield rest
 
     def _parse(self, key: str, data: bytes) -> dict[str, Any]:
         # json costs more to import than all the rest of opening a registry.
@@ -165,18 +189,51 @@ def check_format(found: object, path: str, needs: str) -> None:
     )
 
 
-def _open(path: str) -> mmap.mmap:
-    try:
-        file = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0))
-    except FileNotFoundError:
-        raise CatalogueError(f"{path} is missing. {_COMPILE}") from None
-    except OSError as error:
-        raise CatalogueError(f"{path} cannot be read: {error.strerror}. {_COMPILE}") from error
-    try:
-        if os.fstat(file).st_size == 0:
+class _File:
+    """A file that is open for as long as a registry needs it, read by position.
+
+    Its descriptor stays open, so that a catalogue that is replaced by a new compilation is still
+    read as it was.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._lock = allocate_lock()
+        flags = os.O_RDONLY | getattr(os, "O_BINARY", 0)
+        try:
+            self._descriptor = os.open(path, flags)
+            self._status = os.fstat(self._descriptor)
+            self.size = self._status.st_size
+            os.read(self._descriptor, 1)  # a folder opens, and cannot be read
+        except FileNotFoundError:
+            raise CatalogueError(f"{path} is missing. {_COMPILE}") from None
+        except OSError as error:
+            raise CatalogueError(f"{path} cannot be read: {error.strerror}. {_COMPILE}") from error
+        if self.size == 0:
             raise CatalogueError(f"{path} is empty. {_COMPILE}")
-        return mmap.mmap(file, 0, access=mmap.ACCESS_READ)
-    except OSError as error:  # a folder opens, and cannot be mapped
-        raise CatalogueError(f"{path} cannot be read: {error.strerror}. {_COMPILE}") from error
-    finally:
-        os.close(file)
+
+    def read(self, position: int, size: int) -> bytes:
+        """Up to ``size`` bytes from a position; fewer at the end of the file only."""
+        try:
+            with self._lock:
+                # A program that becomes a daemon closes every descriptor, and the number may be
+                # another file's by now.
+                if not os.path.samestat(os.fstat(self._descriptor), self._status):
+                    raise OSError
+                return self._read(position, size)
+        except OSError as error:
+            raise CatalogueError(
+                f"{self._path} was closed behind the registry's back; import the generated "
+                "registry after the program has become a daemon."
+            ) from error
+
+    if hasattr(os, "pread"):
+
+        def _read(self, position: int, size: int) -> bytes:
+            return os.pread(self._descriptor, size, position)
+
+    else:  # Windows
+
+        def _read(self, position: int, size: int) -> bytes:
+            os.lseek(self._descriptor, position, os.SEEK_SET)
+            return os.read(self._descriptor, size)

@@ -93,7 +93,10 @@ def _examine(
 
         return subschema_check(parameters)(pointer, value)
 
-    found = [(kind, "HB3007", text) for kind, text in differences(claim, shape, record, fits)]
+    found = [
+        (kind, "HB1208" if kind == "keyword-name" else "HB3007", text)
+        for kind, text in differences(claim, shape, record, fits)
+    ]
     binding = Binding(
         tool=claim.tool,
         function=claim.function,
