@@ -124,7 +124,9 @@ def check_bindings(
         tool for tool in by_name.values() if tool.handler == "self" and tool.name not in found
     ]
     _absent(bindings, bool(lacking), findings)
-    if bindings.modules or not bindings.missing:
+    # A module that could not be parsed may well register what seems to be missing.
+    unread = any(one.code == "HB3004" for one in findings)
+    if not unread and (bindings.modules or not bindings.missing):
         for tool in lacking:
             _missing(tool, bindings, locate, findings)
     return found
