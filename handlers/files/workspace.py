@@ -93,7 +93,9 @@ class Workspace:
             raise Refusal(
                 f"{path}: `~` is not expanded. Give a path relative to the workspace.", path=path
             )
-        real = os.path.realpath(os.path.join(self.root, path))
+        with refusing(path):
+            # A link that may not be read, as some below /proc, is an error even here.
+            real = os.path.realpath(os.path.join(self.root, path))
         if not _inside(real, self.root):
             raise Refusal(
                 f"{path}: leads out of the workspace. Give a path relative to the workspace; "
