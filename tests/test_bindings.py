@@ -44,7 +44,7 @@ IMPLEMENTS = [
     "from generated.tools import read_file\ndef f(args): ...\nread_file.implements(f)",
     "from generated.tools import read_file\ndef f(a): ...\ng = read_file.implements(check_fn=c)(f)",
     "from generated.tools import read_file\nours = read_file.implements\n@ours\ndef f(args): ...",
-    "try:\n    from generated.tools import read_file as a\nfinally:\n    c = 1\n@a.implements\ndef f(a): ...",
+    "if True:\n    from generated.tools import read_file as a\n@a.implements\ndef f(args): ...",
 ]
 
 
@@ -176,7 +176,7 @@ def test_other_registries_are_none_of_ours() -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        'for one in ("a", "b"):\n    registry.register(name=one, toolset="t", schema={}, handler=f)',
+        'for n in ("a", "b"):\n    registry.register(name=n, toolset="t", schema={}, handler=f)',
         'registry.register(name="a" + x, toolset="t", schema={}, handler=f)',
         'NAME = "a"\nNAME = "b"\nregistry.register(name=NAME, toolset="t", schema={}, handler=f)',
         "registry.register(**everything)",
