@@ -50,6 +50,7 @@ class Renderer:
             autoescape=False,
         )
         environment.filters["literal"] = literal
+        environment.filters["docstring"] = docstring
         environment.filters["identifier"] = identifier
         return environment
 
@@ -90,6 +91,12 @@ def quoted(text: str) -> str:
     """Return a double-quoted ASCII literal, as the rest of generated code is quoted."""
     inner = ascii(text)[1:-1].replace("\\'", "'").replace('"', '\\"')
     return f'"{inner}"'
+
+
+def docstring(text: str) -> str:
+    """Return a docstring: between three quotes where the text allows it, else as any literal."""
+    plain = text.isascii() and text.isprintable() and not set(text) & set("\\\"")
+    return f'"""{text}"""' if plain else literal(text)
 
 
 def identifier(name: str) -> str:

@@ -1,0 +1,54 @@
+#!/bin/sh
+# What `make demo` shows: this repository compiles itself, and a handler that drifts is refused.
+# Works in a copy: nothing here is changed. Needs `hermes-build` on PATH.
+set -eu
+
+here=$(cd "$(dirname "$0")/.." && pwd)
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+cd "$here"
+cp -R pyproject.toml README.md tool_specs toolsets handlers templates "$copy"
+cd "$copy"
+HERMES_WORKSPACE=$copy
+export HERMES_WORKSPACE
+
+say() { printf '\n\033[1m# %s\033[0m\n' "$*"; }
+run() { printf '$ %s\n' "$*"; "$@"; }
+if ! [ -t 1 ] || [ -n "${NO_COLOR:-}" ]; then say() { printf '\n# %s\n' "$*"; }; fi
+
+say "Four specs and one toolset become typed stubs, a frozen registry and a lock."
+run hermes-build compile
+run hermes-build check
+cmp -s hermes-build.lock "$here/hermes-build.lock" && echo "(the lock equals the committed one, byte for byte)"
+
+say "The toolsets and their tools."
+run hermes-build show
+
+say "What a model sees of one of them."
+run hermes-build export --provider openai --toolset file | head -n 24
+echo "    …"
+
+say "A call, with its arguments validated, and one that does not fit."
+run hermes-build call read_file '{"path": "README.md", "limit": 6}'
+run hermes-build call read_file '{"path": "README.md", "limit": 0}' || true
+
+say "Somebody edits the handler and forgets the spec: it now reads another tool's arguments."
+sed -e 's/args: read_file\.Args/args: write_file.Args/' \
+    -e 's/^from generated\.tools import read_file$/from generated.tools import read_file, write_file/' \
+    handlers/read_file.py > edited.py
+mv edited.py handlers/read_file.py
+grep -n 'Args' handlers/read_file.py
+
+say "The import refuses it, with both places."
+printf '$ python -c "import handlers.read_file"\n'
+if "$(dirname "$(command -v hermes-build)")/python" -c "import handlers.read_file" 2> refused.txt; then
+    echo "the drifted handler was accepted: that is a bug" >&2
+    exit 1
+fi
+sed -n '/SchemaDriftError/,$p' refused.txt
+
+say "So does CI."
+if run hermes-build check; then
+    echo "check passed a drifted handler: that is a bug" >&2
+    exit 1
+fi
