@@ -12,6 +12,7 @@ from pathlib import Path
 
 from hermes_build.compiler.canonical import digest
 from hermes_build.compiler.diagnostics import Findings, Label, Span
+from hermes_build.compiler.emit.program import module_name
 from hermes_build.compiler.nearest import did_you_mean
 from hermes_build.compiler.project import Project
 from hermes_build.compiler.registrations import Binding, read_registrations
@@ -78,11 +79,6 @@ def find_bindings(
     )
 
 
-def stub_module(name: str) -> str:
-    """Return the name of the generated module of a tool."""
-    return name.replace("-", "_")
-
-
 def check_bindings(
     bindings: Bindings,
     tools: Iterable[Tool],
@@ -91,7 +87,7 @@ def check_bindings(
 ) -> dict[str, Binding]:
     """Return each tool's registration, by the tool's name; what does not meet is a finding."""
     by_name = {tool.name: tool for tool in tools}
-    by_module = {stub_module(name): name for name in by_name}
+    by_module = {module_name(name): name for name in by_name}
     found: dict[str, Binding] = {}
     for one in bindings.registered:
         name = by_module.get(one.tool) if one.style == "implements" else one.tool
@@ -182,7 +178,7 @@ def _check_kind(one: Binding, tool: Tool, locate: Locate, findings: Findings) ->
 
 
 def _missing(tool: Tool, bindings: Bindings, locate: Locate, findings: Findings) -> None:
-    stub = stub_module(tool.name)
+    stub = module_name(tool.name)
     notes = [
         f"{one.path}:{one.line} registers it, but a package's own `__init__` never counts"
         for one in bindings.ignored

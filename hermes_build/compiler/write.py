@@ -133,6 +133,7 @@ class _Batch:
         self.output = output
         self.temps: dict[str, str] = {}
         self.folders: list[str] = []
+        self.standing = {""}
         self.done: list[tuple[str, bytes | str | None]] = []
 
     def run(self, contents: Mapping[str, bytes], surplus: Sequence[str], lock_path: str) -> None:
@@ -192,11 +193,13 @@ class _Batch:
             raise
 
     def _folder(self, path: str) -> None:
-        if not path or os.path.isdir(self._at(path)):
+        if path in self.standing:
             return
         self._folder(path.rpartition("/")[0])
-        self.folders.append(path)
-        os.mkdir(self._at(path))
+        if not os.path.isdir(self._at(path)):
+            self.folders.append(path)
+            os.mkdir(self._at(path))
+        self.standing.add(path)
 
     def _force(self, path: str) -> None:
         handle = os.open(self._at(path), os.O_RDWR)
