@@ -38,7 +38,8 @@ def aligned(old: Sequence[str], new: Sequence[str]) -> list[tuple[bool, int, int
     tail = next((i for i in range(shorter - head) if old[-1 - i] != new[-1 - i]), shorter - head)
     old_end, new_end = len(old) - tail, len(new) - tail
     blocks = [(True, 0, head, 0, head)]
-    if old_end - head + new_end - head > ALIGNABLE:
+    middle = old_end - head, new_end - head
+    if 0 in middle or middle == (1, 1) or sum(middle) > ALIGNABLE:
         blocks.append((False, head, old_end, head, new_end))
     else:
         matcher = SequenceMatcher(None, old[head:old_end], new[head:new_end], autojunk=False)
@@ -79,7 +80,8 @@ def show(
     """
     parts = [f"--- {_side('a', old_path)}\n", f"+++ {_side('b', new_path)}\n"]
     moved = 0
-    for group in _groups(narrowed(lines, edits)):
+    shown = _first(edits)
+    for group in _groups(narrowed(lines, shown)):
         first = max(0, group[0].start - CONTEXT)
         last = min(len(lines), group[-1].end + CONTEXT)
         body: list[str] = []
@@ -95,16 +97,26 @@ def show(
         parts.append(f"@@ -{old} +{new} @@\n")
         parts += body
         moved += grown
-        if sum(map(len, parts)) > MOST_CHARS:
-            break
     text = "".join(parts)
-    return text if len(text) <= MOST_CHARS else f"{text[:MOST_CHARS]}\n[the rest is not shown]\n"
+    if len(shown) == len(edits) and len(text) <= MOST_CHARS:
+        return text
+    return f"{text[:MOST_CHARS]}\n[the rest is not shown]\n"
 
 
 def counted(lines: Sequence[str], edits: Sequence[Edit]) -> tuple[int, int]:
     """How many lines the edits add, and how many they remove."""
     narrow = narrowed(lines, edits)
     return sum(len(one.lines) for one in narrow), sum(one.end - one.start for one in narrow)
+
+
+def _first(edits: Sequence[Edit]) -> Sequence[Edit]:
+    """As many of the edits as are sure to fill what is shown."""
+    chars = 0
+    for count, edit in enumerate(edits, 1):
+        chars += sum(map(len, edit.lines)) + edit.end - edit.start
+        if chars > MOST_CHARS:
+            return edits[:count]
+    return edits
 
 
 def _groups(edits: Sequence[Edit]) -> list[list[Edit]]:

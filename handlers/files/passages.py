@@ -121,12 +121,12 @@ class Passage:
         end = start + len(self.old)
         window = self.lines[start:end]
         line_end = "\r\n" if window[0].endswith("\r\n") else "\n"
-        pairs = self._loose_indents(start)
         result: list[str] = []
         for equal, a, b, c, d in self.blocks:
             if equal:
                 result += window[a:b]
             else:
+                pairs = self._indents_near(start, a, b)
                 result += [_reindented(line, pairs) + line_end for line in self.new[c:d]]
         if end < len(self.lines) or window[-1].endswith("\n"):
             result = [one if one.endswith("\n") else one + line_end for one in result]
@@ -135,11 +135,13 @@ class Passage:
             result[-1] = result[-1].removesuffix("\n").removesuffix("\r")
         return Edit(start, end, tuple(result))
 
-    def _loose_indents(self, start: int) -> dict[str, str]:
+    def _indents_near(self, start: int, first: int, last: int) -> dict[str, str]:
+        """As `indents`, but where several stand for one, that of the line nearest to a block."""
         pairs: dict[str, str] = {}
-        for line, here in zip(self.old, self.lines[start:], strict=False):
-            if line.strip():
-                pairs.setdefault(_indent(line), _indent(here))
+        middle = (first + last - 1) / 2
+        for at in sorted(range(len(self.old)), key=lambda one: abs(one - middle)):
+            if self.old[at].strip():
+                pairs.setdefault(_indent(self.old[at]), _indent(self.lines[start + at]))
         return pairs
 
 

@@ -165,7 +165,7 @@ class _Reader:
             sign = self._take(body)
             old_left -= sign != "+"
             new_left -= sign != "-"
-        self._no_end(body)
+            self._no_end(body)
         if old_left == 0 and new_left == 0 and self._is_boundary():
             return body, ""
         # The counts are wrong, so the form of the lines decides where the hunk ends.

@@ -113,14 +113,19 @@ def test_special_files_are_refused_without_opening_them(
         except PermissionError:
             pytest.skip("only root makes devices")
     started = time.monotonic()
-    with pytest.raises(Refusal, match="a named pipe|a socket|a device"):
+    with pytest.raises(Refusal, match=r"a named pipe|a socket|a device"):
         TOOLS[tool](workspace, "special")
     assert time.monotonic() - started < 2
 
 
 def test_pseudo_file_systems_are_refused_even_inside_the_root() -> None:
     everything = Workspace.at("/")
-    for path in ("/proc/self/environ", "/dev/zero", "proc/self/root/proc/1/environ", "/sys/kernel/mm"):
+    for path in (
+        "/proc/self/environ",
+        "/dev/zero",
+        "proc/self/root/proc/1/environ",
+        "/sys/kernel/mm",
+    ):
         with pytest.raises(Refusal, match="holds no ordinary files"):
             read_file(everything, path)
     with pytest.raises(Refusal):
