@@ -272,6 +272,31 @@ def test_a_disk_that_takes_no_more_changes_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "generated").exists()
 
 
+def test_a_disk_that_takes_no_journal_changes_nothing(tmp_path: Path) -> None:
+    script = FULL.replace("20_000", "40")
+    command = [sys.executable, "-c", script, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout == "HB5008 .hermes-build/journal nothing was changed\n"
+    assert on_disk(tmp_path) == {}
+    assert os.listdir(tmp_path / ".hermes-build") == [".gitignore"]
+
+
+@pytest.mark.parametrize("kind", ["pipe", "folder", "link to nothing"])
+def test_what_is_no_file_is_never_waited_for(tmp_path: Path, kind: str) -> None:
+    (tmp_path / "generated/tools").mkdir(parents=True)
+    for path in (LOCK, "generated/tools/a.py"):
+        if kind == "pipe":
+            os.mkfifo(tmp_path / path)
+        elif kind == "folder":
+            (tmp_path / path).mkdir()
+        else:
+            (tmp_path / path).symlink_to("nowhere")
+    findings = Findings()
+    assert read_lock(tmp_path, LOCK, findings) == (None, {})
+    assert [one.code for one in findings] == ([] if kind == "link to nothing" else ["HB5005"])
+    assert [one.code for one in refused(tmp_path, NEW, {})] == ["HB5003"]
+
+
 def test_a_project_that_cannot_be_written_is_a_finding(tmp_path: Path) -> None:
     (tmp_path / ".hermes-build").write_bytes(b"a file where the state folder must stand\n")
     findings = Findings()

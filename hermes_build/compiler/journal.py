@@ -80,11 +80,17 @@ def write_durably(path: str, temp: str, data: bytes) -> None:
     Raises:
         OSError: it cannot be written; ``path`` is then as it was.
     """
-    with open(temp, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    os.replace(temp, path)
+    try:
+        with open(temp, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temp, path)
+    except OSError as error:
+        error.filename = path  # a full disk is reported without a name
+        if os.path.exists(temp):
+            os.unlink(temp)
+        raise
     sync_folder(os.path.dirname(path))
 
 

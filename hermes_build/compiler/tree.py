@@ -7,6 +7,7 @@ of a write that was interrupted, never from walking a folder.
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Mapping
@@ -169,7 +170,7 @@ def read_lock(root: Path, path: str, findings: Findings) -> tuple[Lock | None, d
     are returned all the same, so that compiling over a merge conflict knows its own.
     """
     try:
-        data = (root / path).read_bytes()
+        data = _content(root, path)
     except FileNotFoundError:
         return None, {}
     except OSError as error:
@@ -197,7 +198,7 @@ def is_inside(path: str, folder: str) -> bool:
 def same_text(root: Path, path: str, data: bytes) -> bool:
     """Whether the file at ``path`` holds ``data``, line ends aside."""
     try:
-        return _lf((root / path).read_bytes()) == _lf(data)
+        return _lf(_content(root, path)) == _lf(data)
     except OSError:
         return False
 
@@ -268,9 +269,17 @@ def _lines(data: bytes) -> list[str]:
     return [f"{line}\n" for line in whole] + ([rest] if rest else [])
 
 
+def _content(root: Path, path: str) -> bytes:
+    """The content of a file; a pipe or a device, which might never end, cannot be read."""
+    place = root / path
+    if not stat.S_ISREG(place.stat().st_mode):
+        raise OSError(errno.EINVAL, "it is not a file", str(place))
+    return place.read_bytes()
+
+
 def _standing_bytes(root: Path, path: str) -> bytes:
     try:
-        return (root / path).read_bytes()
+        return _content(root, path)
     except OSError:
         return b""
 
