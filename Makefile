@@ -47,7 +47,7 @@ $(DEV): $(RUN)
 	@touch $@
 
 demo: $(RUN)
-	@PATH="$(CURDIR)/$(BIN):$$PATH" sh docs/demo/demo.sh
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh docs/demo.sh
 
 test: $(DEV)
 	$(PY) -m pytest -n $(PYTEST_WORKERS)
