@@ -43,7 +43,10 @@ class _Range:
 
 
 def _settle(mark: Mark, lines: Sequence[str]) -> _Range:
-    """Clip a span to the file; a span that ends in blank lines ends at the text before them."""
+    """Clip a span to the file; a span that ends in blank lines ends at the text before them.
+
+    Where only a line is known, a span is empty and begins its line: the whole line is marked.
+    """
     span = mark.span
     first = span.line
     begin = min(max(span.column - 1, 0), len(lines[first - 1]))
@@ -54,6 +57,9 @@ def _settle(mark: Mark, lines: Sequence[str]) -> _Range:
     while last > first and not lines[last - 1][:end].strip():
         last -= 1
         end = len(lines[last - 1])
+    if (first, 0, 0) == (last, begin, end):
+        text = lines[first - 1]
+        begin, end = len(text) - len(text.lstrip()), len(text.rstrip())
     if last == first:
         end = max(end, begin + 1)
     return _Range(mark, first, begin, last, end)
