@@ -48,7 +48,6 @@ class Request:
     ignore_case: bool = False
     hidden: bool = False
     context: int = 0
-    first_only: bool = False
 
 
 @dataclass(slots=True)
@@ -89,7 +88,6 @@ def ripgrep_command(program: str, request: Request) -> list[str]:
         return [*command, "--files", "--null", "--", place]
     command += ["--json", "--crlf", "--no-mmap", f"--context={request.context}"]
     command += ["--fixed-strings"] * request.literal + ["--ignore-case"] * request.ignore_case
-    command += ["--max-count=1"] * request.first_only
     return [*command, f"--regexp={request.pattern}", "--", place]
 
 
@@ -109,7 +107,6 @@ def finder_request(request: Request) -> bytes:
         "ignore_case": request.ignore_case,
         "hidden": request.hidden,
         "context": request.context,
-        "first_only": request.first_only,
         "most_bytes": MOST_BYTES,
     }
     return json.dumps(data).encode()

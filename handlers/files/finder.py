@@ -89,13 +89,11 @@ def _search(request: dict[str, Any]) -> None:
         # name the file that it was busy with.
         _event("begin", path=_text(path))
         sys.stdout.flush()
-        _search_lines(lines, expression, request["context"], request["first_only"])
+        _search_lines(lines, expression, request["context"])
         _event("end", path=_text(path), binary_offset=None)
 
 
-def _search_lines(
-    lines: list[str], expression: re.Pattern[str], context: int, first_only: bool
-) -> None:
+def _search_lines(lines: list[str], expression: re.Pattern[str], context: int) -> None:
     before: deque[tuple[int, str]] = deque(maxlen=context)
     after = 0
     for number, line in enumerate(lines, 1):
@@ -105,8 +103,6 @@ def _search_lines(
                 _line("context", *one)
             before.clear()
             _line("match", number, line, [{"start": len(line[: match.start()].encode())}])
-            if first_only:
-                return
             after = context
         elif after:
             after -= 1

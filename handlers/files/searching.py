@@ -50,9 +50,9 @@ def search_files(
     """One page of what is found, in the order of the paths.
 
     ``program`` is ripgrep's path; without it our own search is started, which gives the same
-    answers except that it reads no ignore files. The answer has ``results`` (their form depends on
-    the mode), ``total``, ``backend``, and where they apply ``next_offset``, ``incomplete`` and
-    ``notes``.
+    answers, except that it reads no ignore files and that its expressions know the accents of
+    Latin-1. The answer has ``results`` (their form depends on the mode), ``total``, ``backend``,
+    and where they apply ``next_offset``, ``incomplete`` and ``notes``.
 
     Raises:
         Refusal: when the place does not exist, or a pattern cannot be read.
@@ -131,7 +131,6 @@ def _request(workspace: Workspace, query: Query, globs: tuple[Glob, ...]) -> Req
         ignore_case=query.ignore_case,
         hidden=query.include_hidden,
         context=query.context if query.output_mode == "content" else 0,
-        first_only=query.output_mode == "files_with_matches",
     )
 
 

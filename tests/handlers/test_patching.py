@@ -53,7 +53,7 @@ LINES = st.lists(
 TEXTS = st.builds(lambda lines, end: "\n".join(lines) + end, LINES, st.sampled_from(["", "\n"]))
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(before=TEXTS, after=TEXTS, context=st.integers(0, 4))
 def test_a_diff_of_two_texts_turns_the_one_into_the_other(
     before: str, after: str, context: int
@@ -66,7 +66,7 @@ def test_a_diff_of_two_texts_turns_the_one_into_the_other(
     assert all(one.exact for one in placed)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(before=TEXTS, after=TEXTS)
 def test_the_diff_that_we_show_can_be_applied(before: str, after: str) -> None:
     assume(before != after)
@@ -75,7 +75,7 @@ def test_the_diff_that_we_show_can_be_applied(before: str, after: str) -> None:
     assert applied(before, text) == after
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(
     head=st.integers(0, 30),
     cut=st.integers(0, 5),
@@ -276,7 +276,7 @@ def test_what_cannot_be_read_is_refused_by_its_line(patch: str, message: str) ->
         parse(patch)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(
     st.lists(
         st.sampled_from(

@@ -185,7 +185,7 @@ def test_a_file_that_may_not_be_read_is_refused(workspace: Workspace, root: Path
 
 
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
     text=st.text(
