@@ -206,7 +206,7 @@ def quick(text: str) -> Documents | None:
         return None
     if " #" in text and GLUED.search(text):
         return None
-    if not text.isascii() and any(mark in text for mark in _FOREIGN_BREAKS):
+    if "\r" in text or (not text.isascii() and any(mark in text for mark in _FOREIGN_BREAKS)):
         return None
     found: Documents = []
     try:

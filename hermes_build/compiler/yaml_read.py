@@ -17,7 +17,9 @@ MAX_EXPANDED = 100_000
 MAX_FINDINGS = 100
 """After so many errors the rest of a file is passed over; so many warnings are shown."""
 
-_REFUSED = re.compile("[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_REFUSED = re.compile(
+    "[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _TAG = re.compile(r"(?:&\S*\s+)?(!)")
 _ANCHOR = re.compile(r"(?:!\S*\s+)?&([^\s,\[\]{}]+)")
@@ -41,6 +43,7 @@ def read(
         return []
     documents: list[tuple[int, int, Any]] = []
     found = Findings()
+    reader = _Reader(lines, found)
     index = -1
     try:
         for index, root in enumerate(yaml12.nodes(text, libyaml=libyaml)):
@@ -50,8 +53,7 @@ def read(
                     add_empty(lines.character(start), found)
                 continue
             line, column = lines.position(start)
-            reader = _Reader(lines, found, start - column + 1)
-            value = reader.root(root)
+            value = reader.document(root, start - column + 1)
             if not reader.failed:
                 documents.append((index, line, value))
             elif len(found) >= MAX_FINDINGS:
@@ -70,12 +72,11 @@ class _GiveUp(Exception):
 
 
 class _Reader:
-    """Builds the value of the document that begins in the line at ``begin``, an offset."""
+    """Builds the values of one document after the other."""
 
-    def __init__(self, lines: Lines, findings: Findings, begin: int) -> None:
+    def __init__(self, lines: Lines, findings: Findings) -> None:
         self.failed = False
         self._findings = findings
-        self._begin = begin
         self._lines = lines
         self._text = lines.text
         self._tags = "!" in lines.text
@@ -85,11 +86,21 @@ class _Reader:
         self._built: dict[int, tuple[Any, int, int]] = {}
         self._open: set[int] = set()
         self._expanded = 0
-        self._here = 0
+        # Where the document begins, and up to where it has been read.
+        self._begin = self._here = 0
 
-    def root(self, node: Node) -> Any:
+    def document(self, root: Node, begin: int) -> Any:
+        """Return the value of a document whose first line begins at an offset of the text.
+
+        ``failed`` says whether it has errors; its value is then of no use.
+        """
+        self.failed = False
+        self._built.clear()
+        self._open.clear()
+        self._expanded = 0
+        self._begin = self._here = begin
         try:
-            return self._value(node, 1)[0]
+            return self._value(root, 1)[0]
         except _GiveUp:
             self.failed = True
             return None
