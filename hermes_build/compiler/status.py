@@ -12,6 +12,8 @@ TYPE_CHECKING = False  # `typing` would cost more than everything else here toge
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+_KIND, _FILE, _FOLDER, _LINK = 0o170000, 0o100000, 0o040000, 0o120000  # as in `stat`
+
 _TICK = 50_000_000
 """Nanoseconds within which two writes can bear one time; file systems tick every 1 to 10 ms."""
 _COARSE_TICK = 2_000_000_000
@@ -46,7 +48,7 @@ def look(root: str, inputs: Iterable[str]) -> dict[str, str]:
         except (FileNotFoundError, NotADirectoryError):
             found[path] = MISSING
             continue
-        if os.path.isdir(place):
+        if status.st_mode & _KIND == _FOLDER:
             found[path] = FOLDER
             folders.append(path)
         else:
@@ -59,28 +61,28 @@ def look(root: str, inputs: Iterable[str]) -> dict[str, str]:
                 name = entry.name
                 if name[0] == "." or name == "__pycache__":
                     continue
-                if entry.is_symlink():
-                    if entry.is_dir():
-                        raise Unwatchable(entry.path)
-                    found[prefix + name] = _link(entry)
-                elif entry.is_dir():
+                status = entry.stat(follow_symlinks=False)
+                kind = status.st_mode & _KIND
+                if kind == _FOLDER:
                     folders.append(prefix + name)
-                else:
-                    status = entry.stat(follow_symlinks=False)
+                elif kind != _LINK:
                     found[prefix + name] = _status(status, status)
+                elif entry.is_dir():
+                    raise Unwatchable(entry.path)
+                else:
+                    found[prefix + name] = _link(entry, status)
     return dict(sorted(found.items()))
 
 
 def _status(status: os.stat_result, link: os.stat_result) -> str:
-    kind = REGULAR if status.st_mode & 0o170000 == 0o100000 else "other "
+    kind = REGULAR if status.st_mode & _KIND == _FILE else "other "
     text = f"{kind}{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
     if link is not status and link.st_ino != status.st_ino:
         text += f" {link.st_mtime_ns} {link.st_ctime_ns} {link.st_ino}"
     return text
 
 
-def _link(entry: os.DirEntry[str]) -> str:
-    link = entry.stat(follow_symlinks=False)
+def _link(entry: os.DirEntry[str], link: os.stat_result) -> str:
     try:
         return _status(entry.stat(), link)
     except OSError:
