@@ -6,6 +6,16 @@ Exit codes: 0 clean, 1 findings, 2 could not decide (usage, unreadable input, a 
 
 from __future__ import annotations
 
-from hermes_build.cli.app import main
+import sys
 
-__all__ = ["main"]
+
+def main() -> None:
+    """Run the command line, and end the process with its exit code."""
+    if sys.argv[1:] == ["check"]:
+        from hermes_build.cli.unchanged import answer
+
+        if answer():
+            sys.exit(0)
+    from hermes_build.cli.app import run
+
+    sys.exit(run())

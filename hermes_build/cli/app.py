@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 
@@ -65,18 +66,17 @@ def app() -> None:
     """Compile the tools of LLM agents: YAML specs in, typed stubs and a frozen registry out."""
 
 
-def main() -> None:
-    """Run the command line, and end the process with its exit code."""
+def run() -> int:
+    """Run the command that was asked for, and return the exit code."""
     try:
         code = app.main(prog_name="hermes-build", standalone_mode=False)
     except click.ClickException as error:
         error.show()
-        code = error.exit_code if error.exit_code != 1 else 2
-    except click.Abort:
-        code = 130
-    except KeyboardInterrupt:
-        code = 130
+        return error.exit_code if error.exit_code != 1 else 2
+    except (click.Abort, KeyboardInterrupt):
+        return 130
     except BrokenPipeError:
-        sys.stderr.close()
-        code = 0
-    sys.exit(code if isinstance(code, int) else 0)
+        # Whoever read our output has read enough; the interpreter must not flush into the void.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return code if isinstance(code, int) else 0

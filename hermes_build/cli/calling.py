@@ -6,7 +6,6 @@ import importlib
 import json
 import os
 import sys
-from pathlib import Path
 from typing import Any
 
 import click
@@ -19,7 +18,7 @@ from hermes_build.compiler.project import Project
 @click.argument("tool")
 @click.argument("arguments", required=False, default="{}", metavar="[JSON]")
 @project_option
-def call_command(tool: str, arguments: str, start: Path) -> int:
+def call_command(tool: str, arguments: str, start: str) -> int:
     """Call TOOL with the JSON arguments; `-` reads them from standard input.
 
     The compiled registry and the tool's own handler are used, as an agent would use them. Prints

@@ -41,7 +41,7 @@ from hermes_build.compiler.write import exclusive, write
 @click.option("--no-cache", is_flag=True, help="Forget what earlier runs remembered.")
 @report_options
 def compile_command(
-    start: Path,
+    start: str,
     check_only: bool,
     show_diff: bool,
     locked: bool,
@@ -70,7 +70,7 @@ def compile_command(
     if watch:
         from hermes_build.cli.watching import watch_project
 
-        return watch_project(root_of(start), once)
+        return watch_project(Path(root_of(start)), once)
     return once()
 
 

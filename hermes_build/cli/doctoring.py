@@ -23,7 +23,7 @@ _PACKAGES = ("datamodel-code-generator", "jsonschema-rs", "jsonschema", "PyYAML"
 
 @click.command("doctor")
 @project_option
-def doctor_command(start: Path) -> int:
+def doctor_command(start: str) -> int:
     """Say what works on this machine, and what is missing or slow.
 
     Exit code 1 says that something needs doing.
@@ -49,7 +49,7 @@ def doctor_command(start: Path) -> int:
     return int(bool(ills))
 
 
-def _project(start: Path) -> list[str]:
+def _project(start: str) -> list[str]:
     try:
         root = Path(find_root(start))
     except NoProject as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -13,6 +12,8 @@ import click
 from hermes_build.compiler.root import NoProject, find_root
 
 if TYPE_CHECKING:  # what a run without changes never needs is imported where it is used
+    from pathlib import Path
+
     from hermes_build.compiler.diagnostics import Diagnostic, Findings
     from hermes_build.compiler.project import Project
 
@@ -33,7 +34,7 @@ def project_option(command: _F) -> _F:
         "-C",
         "--project",
         "start",
-        type=click.Path(file_okay=False, exists=True, path_type=Path),
+        type=click.Path(file_okay=False, exists=True),
         default=".",
         help="Work on the project at or above this folder.",
     )(command)
@@ -59,25 +60,27 @@ def report_options(command: _F) -> _F:
     )(command)
 
 
-def root_of(start: Path) -> Path:
+def root_of(start: str) -> str:
     """Return the project's root, at or above ``start``.
 
     Raises:
         Undecided: there is none.
     """
     try:
-        return Path(find_root(start))
+        return find_root(start)
     except NoProject as error:
         raise Undecided(str(error)) from error
 
 
-def open_project(start: Path) -> tuple[Project, Findings]:
+def open_project(start: str) -> tuple[Project, Findings]:
     """Return the project at or above ``start``, with what reading its settings found."""
+    from pathlib import Path
+
     from hermes_build.compiler.diagnostics import Findings
     from hermes_build.compiler.project import read_project
 
     findings = Findings()
-    return read_project(root_of(start), findings), findings
+    return read_project(Path(root_of(start)), findings), findings
 
 
 def coloured(color: str) -> bool:

@@ -32,7 +32,7 @@ def schema_command(which: str) -> int:
 )
 @project_option
 def export_command(
-    provider: str, toolsets: tuple[str, ...], output: Path | None, start: Path
+    provider: str, toolsets: tuple[str, ...], output: Path | None, start: str
 ) -> int:
     """Print tool definitions as a provider's API or an MCP client reads them."""
     catalog = read_catalog(start)

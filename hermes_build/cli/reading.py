@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from hermes_build.cli.present import Undecided, open_project, print_report
 from hermes_build.compiler.memory import open_memory
 from hermes_build.compiler.pipeline import resolve_project
@@ -11,7 +9,7 @@ from hermes_build.compiler.verdict import stamp
 from hermes_build.ir import Catalog
 
 
-def read_catalog(start: Path) -> Catalog:
+def read_catalog(start: str) -> Catalog:
     """Return the catalog of the project at or above ``start``.
 
     Raises:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import textwrap
-from pathlib import Path
 from typing import Any
 
 import click
@@ -25,7 +24,7 @@ from hermes_build.ir import Catalog, Tool, Toolset
 @click.argument("names", nargs=-1)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @project_option
-def show_command(names: tuple[str, ...], as_json: bool, start: Path) -> int:
+def show_command(names: tuple[str, ...], as_json: bool, start: str) -> int:
     """Show every toolset and tool, or the named ones in full.
 
     A tool is shown as a model sees it, with what else its spec says; a toolset with its resolved
@@ -131,7 +130,7 @@ def _plain(value: Any) -> str:
 @click.argument("what", metavar="CODE|TOOL")
 @click.option("--toolset", "-t", help="Say why the tool is, or is not, in this toolset.")
 @project_option
-def explain_command(what: str, toolset: str | None, start: Path) -> int:
+def explain_command(what: str, toolset: str | None, start: str) -> int:
     """Explain a code such as HB1103, or which toolsets hold a tool and which rule decided."""
     if what.upper() in CODES and toolset is None:
         click.echo(page(what.upper()), nl=False)

@@ -38,7 +38,7 @@ def init_command(folder: Path) -> int:
 @click.option("--no-handler", is_flag=True, help="Leave the handler out.")
 @project_option
 def new_command(
-    tool: str, toolset: str | None, is_async: bool, no_handler: bool, start: Path
+    tool: str, toolset: str | None, is_async: bool, no_handler: bool, start: str
 ) -> int:
     """Write the spec of a new TOOL, and a handler to fill in."""
     project, _ = open_project(start)

@@ -30,7 +30,7 @@ def watch_project(root: Path, once: Callable[[], int]) -> int:
     code = once()
     say("watching for changes; press Ctrl-C to stop")
     while True:
-        project, _ = open_project(root)
+        project, _ = open_project(str(root))
         folders = [
             root / project.specs,
             root / project.toolsets,
