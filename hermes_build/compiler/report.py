@@ -116,6 +116,12 @@ def _place(span: Span) -> str:
     return f"{visible(span.path)}:{span.line}:{span.column}"
 
 
+def _can_be_shown(mark: Mark, lines: int) -> bool:
+    """Whether there is a place to point at, rather than the file as a whole or one past its end."""
+    whole_file = mark.span == Span(mark.span.path) and not mark.label
+    return not whole_file and 1 <= mark.span.line <= lines
+
+
 def _block(
     one: Diagnostic, lines_of: Callable[[str], list[str] | None], width: int, paint: Paint
 ) -> list[str]:
@@ -134,7 +140,7 @@ def _block(
     arrow = "-->"
     for path, group in by_path.items():
         lines = lines_of(path)
-        there = [m for m in group if lines is not None and 1 <= m.span.line <= len(lines)]
+        there = [m for m in group if lines is not None and _can_be_shown(m, len(lines))]
         # A place without text to show still is a place: its label stands beside it.
         for mark in [m for m in group if m not in there]:
             label_text = f": {visible(mark.label)}" if mark.label else ""
