@@ -49,7 +49,8 @@ def examine(source: Source, kind: Kind, sources: Sources, siblings: Siblings) ->
     marks: list[Digests] = []
     toolsets: list[Toolset] = []
     servers: list[Server] = []
-    refs: set[str] = set()
+    # A mistake in another file is remembered with this one: what counts is each file looked into.
+    siblings, refs = siblings.watched()
     for nth, doc in enumerate(documents):
         if doc.value is None:
             continue
@@ -62,7 +63,7 @@ def examine(source: Source, kind: Kind, sources: Sources, siblings: Siblings) ->
         elif is_shared_document(doc.value):
             _shared(doc, siblings, findings)
         else:
-            tool = _tool(doc, siblings, refs, findings)
+            tool = _tool(doc, siblings, findings)
             if tool is not None:
                 tools.append(tool)
                 marks.append(digests(tool, _text(source, documents, nth)))
@@ -77,7 +78,7 @@ def examine(source: Source, kind: Kind, sources: Sources, siblings: Siblings) ->
     )
 
 
-def _tool(doc: Document, siblings: Siblings, refs: set[str], findings: Findings) -> Tool | None:
+def _tool(doc: Document, siblings: Siblings, findings: Findings) -> Tool | None:
     """One tool with its schemas bundled; ``None`` when a stage could not finish with it."""
     tool = read_tool(doc, findings)
     if tool is None:
@@ -95,10 +96,8 @@ def _tool(doc: Document, siblings: Siblings, refs: set[str], findings: Findings)
         )  # fmt: skip
         if output is None:
             return None
-        refs.update(output.refs)
     if parameters is None or not isinstance(parameters.schema, dict):
         return None
-    refs.update(parameters.refs)
     check_examples(doc, parameters, findings, ours=ours, tool=tool.name)
     lint(tool, doc, findings)
     return replace(

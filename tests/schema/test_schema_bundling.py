@@ -15,8 +15,10 @@ from referencing.jsonschema import DRAFT202012
 
 from hermes_build.compiler import load
 from hermes_build.compiler.diagnostics import Findings
+from hermes_build.compiler.examine import examine
 from hermes_build.compiler.keywords import subschemas
 from hermes_build.compiler.schema import check_schema
+from hermes_build.compiler.sources import Sources
 from tests.schema.world import check, siblings, unmarked
 
 COMMON = "tool_specs/common.yaml"
@@ -220,6 +222,19 @@ def test_watching_tells_every_file_that_a_verdict_hangs_on() -> None:
     )
     assert [one.code for one in findings] == ["HB1107"]
     assert {COMMON, "tool_specs/none.yaml"} <= seen
+
+
+def test_a_verdict_is_forgotten_when_a_file_changes_that_a_mistake_hangs_on() -> None:
+    spec = "name: t\n" + parameters("{a: {$ref: 'common.yaml#/$defs/A'}}")
+    documents = {
+        path: load.document(path, text)
+        for path, text in [("tool_specs/t.yaml", spec), (COMMON, "$defs: {B: {type: string}}")]
+    }
+    sources = Sources(document.source for document in documents.values())
+    source = documents["tool_specs/t.yaml"].source
+    declared = examine(source, "specs", sources, sources.siblings("tool_specs"))
+    assert "HB1107" in [one.code for one in declared.findings]
+    assert (COMMON, documents[COMMON].source.digest) in declared.refs
 
 
 # Random files that refer to each other, against an independent resolver.

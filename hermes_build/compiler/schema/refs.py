@@ -172,6 +172,8 @@ def _shared_file(
             "not a file in the specs folder",
             *((f"did you mean `{close}`?",) if close else ()),
         )
+    if not documents:
+        return _unresolved(f"nothing in `{path}` can be read", "no document in this file")
     if len(documents) != 1 or not is_shared_document(documents[0].value):
         return _unresolved(
             f"`{path}` is not a file of shared schemas",
