@@ -35,7 +35,9 @@ class Change:
     """One file to write, or to delete where ``after`` is None.
 
     With ``checked`` the file must still be as ``before`` shows it (absent for None); without it,
-    whatever stands there is written over, and cannot be restored.
+    whatever stands there is written over, and cannot be restored. The file keeps its mode, or has
+    what the umask leaves to a new one, unless ``mode`` says otherwise; ``executable`` then adds or
+    takes away the right to run it.
     """
 
     place: Place
@@ -43,6 +45,7 @@ class Change:
     before: Snapshot | None = None
     checked: bool = True
     mode: int | None = None
+    executable: bool | None = None
 
 
 @dataclass(slots=True)
@@ -99,12 +102,16 @@ def write(workspace: Workspace, changes: Sequence[Change], *, parents: bool) -> 
                 with refusing(one.change.place.shown):
                     _commit(one)
             return [one.existed for one in staged]
-        except BaseException:
-            for one in reversed(staged):
-                _undo(one)
+        except BaseException as error:
+            lost = [one.change.place.shown for one in reversed(staged) if not _undo(one)]
             for parts in reversed(made):
                 with suppress(OSError), workspace.folder(parts[:-1]) as folder:
                     os.rmdir(parts[-1], dir_fd=folder)
+            if lost and isinstance(error, Refusal):
+                raise Refusal(
+                    f"{error} What was already changed could not be put back: {', '.join(lost)}.",
+                    **error.details,
+                ) from error
             raise
 
 
@@ -128,26 +135,35 @@ def _stage(change: Change, folder: int) -> _Staged:
     _check_unchanged(change, status)
     staged = _Staged(change, folder, "", status is not None)
     if change.after is not None:
-        staged.temporary = _write_beside(change.after, folder, status, change.mode)
+        mode = stat.S_IMODE(status.st_mode) if status and change.mode is None else change.mode
+        staged.temporary = _write_beside(
+            change.after, folder, mode, executable=change.executable, owner=status
+        )
     return staged
 
 
-def _write_beside(data: bytes, folder: int, status: os.stat_result | None, mode: int | None) -> str:
+def _write_beside(
+    data: bytes,
+    folder: int,
+    mode: int | None,
+    *,
+    executable: bool | None = None,
+    owner: os.stat_result | None = None,
+) -> str:
     # The name is ours and short, because the target's may already be as long as names can be.
     temporary = f".hermes-{secrets.token_hex(8)}.tmp"
     descriptor = os.open(temporary, _NEW, 0o666, dir_fd=folder)
     try:
         with open(descriptor, "wb") as stream:
-            if status is not None:
-                if (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
-                    # Only the superuser may give a file away; for others it becomes theirs.
-                    with suppress(OSError):
-                        os.fchown(descriptor, status.st_uid, status.st_gid)
-                os.fchmod(descriptor, stat.S_IMODE(status.st_mode) if mode is None else mode)
-            elif mode is not None:
-                # A new file gets what the umask leaves of the wanted mode, as from any program.
-                granted = stat.S_IMODE(os.fstat(descriptor).st_mode)
-                os.fchmod(descriptor, granted | (granted >> 2 & 0o111 if mode & 0o100 else 0))
+            if owner and (owner.st_uid, owner.st_gid) != (os.geteuid(), os.getegid()):
+                # Only the superuser may give a file away; for others it becomes theirs.
+                with suppress(OSError):
+                    os.fchown(descriptor, owner.st_uid, owner.st_gid)
+            wanted = stat.S_IMODE(os.fstat(descriptor).st_mode) if mode is None else mode
+            if executable is not None:
+                # Who may read it may run it, as git has it.
+                wanted = wanted & ~0o111 | (wanted >> 2 & 0o111 if executable else 0)
+            os.fchmod(descriptor, wanted)
             stream.write(data)
             stream.flush()
             os.fsync(descriptor)
@@ -169,18 +185,22 @@ def _commit(staged: _Staged) -> None:
     os.fsync(staged.folder)
 
 
-def _undo(staged: _Staged) -> None:
+def _undo(staged: _Staged) -> bool:
+    """Put back what one change did; false when that fails too."""
     change, name, folder = staged.change, staged.change.place.name, staged.folder
-    with suppress(OSError):
+    try:
         if not staged.done:
             if staged.temporary:
                 os.unlink(staged.temporary, dir_fd=folder)
         elif not staged.existed:
             os.unlink(name, dir_fd=folder)
         elif change.before is not None:
-            old = _write_beside(change.before.data, folder, None, None)
-            os.chmod(old, change.before.mode, dir_fd=folder)
+            old = _write_beside(change.before.data, folder, change.before.mode)
             os.replace(old, name, src_dir_fd=folder, dst_dir_fd=folder)
+        return True
+    except OSError:
+        # A temporary file that is left over changes nothing.
+        return not staged.done
 
 
 def _check_unchanged(change: Change, status: os.stat_result | None) -> None:

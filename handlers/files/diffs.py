@@ -12,7 +12,7 @@ CONTEXT = 3
 MOST_CHARS = 20_000
 """Where the text of a shown change is cut."""
 
-ALIGNABLE = 600
+ALIGNABLE = 400
 """Up to how many lines two texts are aligned line by line; that takes time by the square."""
 
 

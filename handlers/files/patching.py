@@ -36,11 +36,12 @@ class _Draft:
     text: str | None
     read: str | None
     mode: int | None = None
+    executable: bool | None = None
 
     @property
     def changed(self) -> bool:
         """Whether anything is to be written; a file that was only looked at is left alone."""
-        return self.text != self.read or (self.text is not None and self.mode is not None)
+        return self.text != self.read or (self.text is not None and self.executable is not None)
 
 
 def replace(
@@ -134,13 +135,14 @@ def _apply(
             raise Refusal("the file exists already; a patch cannot create it")
         if source:
             target.encoding = source.encoding
-            target.mode = source.mode if source.before is None else source.before.mode
+            target.mode = source.before.mode if source.before else source.mode
+            target.executable = source.executable
             source.text = None
         source = target
     assert source is not None  # One of the two sides is a file, or `parse` refuses the patch.
     source.text = None if new is None else after
-    if patch.mode is not None:
-        source.mode = patch.mode
+    if patch.executable is not None:
+        source.executable = patch.executable
     return _report(old, new, lines, edits, placed), _diff(old, new, lines, edits)
 
 
@@ -178,7 +180,7 @@ def _change(draft: _Draft) -> Change:
     data = None
     if draft.text is not None:
         data = encodings.encode(draft.text, draft.encoding, draft.place.shown)
-    return Change(draft.place, data, draft.before, mode=draft.mode)
+    return Change(draft.place, data, draft.before, mode=draft.mode, executable=draft.executable)
 
 
 def _report(

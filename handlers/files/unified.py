@@ -47,7 +47,7 @@ class FilePatch:
     old_path: str | None
     new_path: str | None
     git: bool = False
-    mode: int | None = None
+    executable: bool | None = None
     hunks: list[Hunk] = field(default_factory=list)
 
 
@@ -72,7 +72,7 @@ def parse(patch: str) -> list[FilePatch]:
     for one in reader.files:
         if one.old_path is None and one.new_path is None:
             raise Refusal("A file of the patch has /dev/null on both sides.")
-        if not one.hunks and one.old_path == one.new_path and one.mode is None:
+        if not one.hunks and one.old_path == one.new_path and one.executable is None:
             raise Refusal(f"{one.new_path}: the patch has a header and no hunk for this file.")
     return reader.files
 
@@ -123,11 +123,11 @@ class _Reader:
         while self.at < len(self.lines):
             key, value = _git_field(self.lines[self.at].rstrip("\r"))
             if key == "new file mode":
-                result.old_path, result.mode = None, self._mode(value)
+                result.old_path, result.executable = None, self._executable(value)
             elif key == "deleted file mode":
                 result.new_path = None
             elif key == "new mode":
-                result.mode = self._mode(value)
+                result.executable = self._executable(value)
             elif key == "rename from":
                 result.old_path = _unquoted(value)
             elif key == "rename to":
@@ -141,10 +141,10 @@ class _Reader:
             raise self._wrong("the file's path cannot be read from this header")
         return result
 
-    def _mode(self, value: str) -> int:
-        if not value.startswith("100"):
+    def _executable(self, mode: str) -> bool:
+        if not mode.startswith("100"):
             raise self._wrong("only regular files can be patched, no links and no submodules")
-        return int(value[3:], 8) if value[3:].isdigit() else 0o644
+        return mode == "100755"
 
     def _hunk(self, number: int) -> Hunk:
         match = _HUNK.match(self.lines[self.at])

@@ -149,6 +149,24 @@ def test_all_files_or_none(workspace: Workspace, root: Path) -> None:
     assert "does not exist" in failures["none"]
 
 
+def test_modes_follow_the_patch_and_survive_a_rename(workspace: Workspace, root: Path) -> None:
+    (root / "private").write_text("a\n")
+    (root / "private").chmod(0o600)
+    (root / "run").write_text("a\n")
+    (root / "run").chmod(0o644)
+    apply_patch(
+        workspace,
+        "diff --git a/private b/moved\nsimilarity index 100%\nrename from private\n"
+        "rename to moved\ndiff --git a/run b/run\nold mode 100644\nnew mode 100755\n",
+    )
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in root.iterdir()}
+    assert modes == {"moved": 0o600, "run": 0o755}
+    apply_patch(workspace, "diff --git a/run b/run\nold mode 100755\nnew mode 100644\n")
+    assert stat.S_IMODE((root / "run").stat().st_mode) == 0o644
+    apply_patch(workspace, diff("a\n", "b\n", "a/moved", "b/moved"))
+    assert stat.S_IMODE((root / "moved").stat().st_mode) == 0o600
+
+
 def test_a_file_may_come_twice_in_one_patch(workspace: Workspace, root: Path) -> None:
     (root / "f").write_text("1\n2\n3\n")
     apply_patch(workspace, diff("1\n2\n3\n", "1\n2\nx\n") + diff("1\n2\nx\n", "0\n2\nx\n"))

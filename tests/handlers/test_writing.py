@@ -216,3 +216,24 @@ def test_what_was_moved_into_place_is_put_back(
         name: f"old {name}" for name in "abc"
     }
     assert stat.S_IMODE((root / "a").stat().st_mode) == 0o640
+
+
+def test_what_cannot_be_put_back_is_named(
+    workspace: Workspace, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (root / "a").write_text("old")
+    (root / "b").write_text("old")
+    snapshots = {name: read_snapshot(workspace, Place((name,)), 100) for name in "ab"}
+    real, count = os.replace, 0
+
+    def failing(*args: object, **kwargs: object) -> None:
+        nonlocal count
+        count += 1
+        if count > 1:
+            raise OSError(5, "Input/output error")
+        real(*args, **kwargs)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "replace", failing)
+    changes = [Change(Place((name,)), b"new", snapshots[name]) for name in "ab"]
+    with pytest.raises(Refusal, match=r"could not be put back: a\."), workspace.editing():
+        write(workspace, changes, parents=True)
