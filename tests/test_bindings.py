@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_build.compiler.bindings import Bindings, check_bindings, find_bindings
@@ -209,6 +209,7 @@ def test_a_span_counts_characters_where_the_parser_counts_bytes() -> None:
     assert found.span == Span("h.py", 2, 25, 2, 28)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=60))
 def test_any_source_ends_in_registrations_or_a_finding(text: str) -> None:
     source = f"from generated.registry import registry\n{text}".encode("utf-8", "surrogatepass")

@@ -6,7 +6,7 @@ import dataclasses
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_build.compiler.canonical import canonical, digest, value_digest
@@ -174,6 +174,7 @@ def test_a_conflict_says_what_to_do() -> None:
     assert caught.value.help == "take either side and run `hermes-build compile`"
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_any_text_is_a_lock_or_an_error(text: str) -> None:
     for one in (text, "format 1\n" + text):
@@ -188,6 +189,7 @@ _names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_-]{0,20}", fullmatch=True)
 _digests = st.binary(max_size=4).map(digest)
 
 
+@settings(deadline=None)
 @given(
     st.builds(
         Lock,

@@ -162,9 +162,7 @@ def salvage(text: str) -> dict[str, str]:
     """
     owned = {}
     for line in text.splitlines():
-        words = line.split(" ")
-        if words[0] == "" and words[:2] == ["", ""]:
-            words = words[2:]
+        words = line.removeprefix("  ").split(" ")
         if words[0] in ("file", "module") and len(words) >= 3:
             path, digest = " ".join(words[1:-1]), words[-1]
             if is_plain(path) and _DIGEST.fullmatch(digest):
