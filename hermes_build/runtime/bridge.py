@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from threading import Lock, Thread
+from weakref import WeakSet
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 _lock = Lock()
 _worker: asyncio.AbstractEventLoop | None = None
+_ours: WeakSet[asyncio.AbstractEventLoop] = WeakSet()
 
 
 def wait(awaitable: Awaitable[Any]) -> Any:
@@ -28,8 +30,9 @@ def wait(awaitable: Awaitable[Any]) -> Any:
         running = asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(_awaited(awaitable))
-    # A handler on the worker's own loop may call another tool, and would wait for itself there.
-    loop = _new_loop() if running is _worker else _shared_loop()
+    # A handler may call another tool. On a loop of ours it would wait for itself, or for a handler
+    # that waits for it, so that such a call gets a loop of its own.
+    loop = _new_loop() if running in _ours else _shared_loop()
     future = asyncio.run_coroutine_threadsafe(_awaited(awaitable), loop)
     try:
         return future.result()
@@ -53,6 +56,7 @@ def _shared_loop() -> asyncio.AbstractEventLoop:
 
 def _new_loop() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
+    _ours.add(loop)
 
     def run() -> None:
         loop.run_forever()
