@@ -103,8 +103,8 @@ class Toolset:
     """One toolset: as declared, and ``resolved`` to the sorted names of its tools.
 
     ``tools`` is None where the document leaves it out, until resolution fills in the tools that
-    name the toolset as their owner. A toolset without a document has the place of its first such
-    tool.
+    name the toolset as their owner. One that is not ``declared`` by a document of its own has the
+    place of its first such tool.
     """
 
     name: str
@@ -116,6 +116,7 @@ class Toolset:
     guards: Guards = field(default_factory=Guards)
     aliases: tuple[str, ...] = ()
     resolved: tuple[str, ...] = ()
+    declared: bool = True
 
 
 @dataclass(frozen=True, slots=True)

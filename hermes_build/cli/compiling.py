@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -18,13 +19,13 @@ from hermes_build.cli.present import (
     verdict,
 )
 from hermes_build.compiler.diagnostics import Diagnostic, Findings
-from hermes_build.compiler.freshness import stale, stale_lock
+from hermes_build.compiler.freshness import difference, stale, stale_lock
 from hermes_build.compiler.lock import render
 from hermes_build.compiler.memory import Memory, forgetful, open_memory
 from hermes_build.compiler.pipeline import build
 from hermes_build.compiler.project import Project
 from hermes_build.compiler.root import LOCK
-from hermes_build.compiler.tree import compare, diff, read_lock
+from hermes_build.compiler.tree import read_lock
 from hermes_build.compiler.verdict import stamp
 from hermes_build.compiler.write import exclusive, write
 
@@ -59,6 +60,9 @@ def compile_command(
     """
     if watch and (check_only or show_diff):
         raise click.UsageError("--watch writes: it goes with neither --check nor --diff")
+
+    # A compile makes many small objects and next to no rubbish: look for it less often.
+    gc.set_threshold(50_000, 20, 20)
 
     def once() -> int:
         project, findings = open_project(start)
@@ -148,9 +152,7 @@ def _compare(
     if not show_diff:
         found = (*made.findings, *stale(project, made.tree, made.lock))
         return _finish(project, found, form, color, strict)
-    _, owned = read_lock(project.root, LOCK, Findings())
-    tree = {**made.tree, LOCK: render(made.lock)}
-    text = diff(project.root, tree, compare(project.root, tree, {**owned, LOCK: ""}))
+    text = difference(project, made.tree, made.lock)
     click.echo(text, nl=False)
     return int(bool(text))
 

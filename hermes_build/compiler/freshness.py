@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from hermes_build.compiler.diagnostics import Diagnostic, Findings, Span
-from hermes_build.compiler.lock import Lock
+from hermes_build.compiler.lock import Lock, render
 from hermes_build.compiler.lock_differences import differences
 from hermes_build.compiler.project import Project
 from hermes_build.compiler.root import LOCK
-from hermes_build.compiler.tree import Tree, compare, read_lock, report
+from hermes_build.compiler.tree import Tree, compare, diff, read_lock, report
 
 _SHOWN = 20
 
@@ -19,6 +19,15 @@ def stale(project: Project, tree: Tree, lock: Lock) -> list[Diagnostic]:
     report(compare(project.root, tree, owned, project.output_folder), tree, project.root, findings)
     findings.extend(stale_lock(project, lock))
     return findings.sorted()
+
+
+def difference(project: Project, tree: Tree, lock: Lock) -> str:
+    """Return the unified diff from the disk to what the sources give, the lock included."""
+    _, owned = read_lock(project.root, LOCK, Findings())
+    changes = compare(project.root, tree, owned, project.output_folder)
+    text = {LOCK: render(lock)}
+    of_lock = compare(project.root, text, {LOCK: ""})
+    return diff(project.root, tree, changes) + diff(project.root, text, of_lock)
 
 
 def stale_lock(project: Project, lock: Lock) -> list[Diagnostic]:

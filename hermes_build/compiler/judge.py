@@ -11,7 +11,7 @@ from hermes_build.compiler.freshness import stale
 from hermes_build.compiler.memory import Memory
 from hermes_build.compiler.pipeline import build
 from hermes_build.compiler.project import Project, read_project
-from hermes_build.compiler.root import LOCK
+from hermes_build.compiler.root import LOCK, SETTINGS
 from hermes_build.compiler.verdict import Watch
 
 
@@ -30,8 +30,9 @@ def judge(root: Path, memory: Memory, *, imports: bool) -> Judgement:
     Handlers are judged against the generated files, so that stale ones must be compiled first.
     """
     findings = Findings()
-    project = read_project(root, findings)
     watch = Watch(root)
+    watch.add(*SETTINGS)
+    project = read_project(root, findings)
     watch.add(*watched(project))
     made = build(project, memory, findings)
     found = list(made.findings)
@@ -51,8 +52,6 @@ def watched(project: Project) -> tuple[str, ...]:
     source = [] if project.source == "." else [project.source]
     handlers = ["/".join([*source, *name.split(".")]) for name in project.handlers]
     return (
-        "hermes-build.toml",
-        "pyproject.toml",
         LOCK,
         project.specs,
         project.toolsets,

@@ -160,7 +160,7 @@ def _tool(row: list[Any]) -> Tool:
 
 
 def _toolset(row: list[Any]) -> Toolset:
-    name, place, description, tools, includes, excludes, guards, aliases, _ = row
+    name, place, description, tools, includes, excludes, guards, aliases, *_ = row
     forbid_tags, require, max_tools, max_tokens = guards
     return Toolset(
         name=name,

@@ -160,7 +160,7 @@ def _with_owned(tools: Mapping[str, Tool], declared: Mapping[str, Toolset]) -> d
     for name, members in owned.items():
         if name not in complete:
             names = tuple(tool.name for tool in members)
-            complete[name] = Toolset(name=name, place=members[0].place, tools=names)
+            complete[name] = Toolset(name, members[0].place, tools=names, declared=False)
     return complete
 
 
