@@ -64,7 +64,7 @@ lint: $(DEV)
 	$(BIN)/mypy
 	$(BIN)/pyright
 	$(BIN)/lint-imports
-	$(BIN)/hermes-build check
+	$(BIN)/hermes-build check --strict
 
 check: lint test
 

@@ -127,6 +127,8 @@ def _found(root: Path, files: dict[str, str]) -> list[Diagnostic]:
     write(root, made.tree, owned, "hermes-build.lock", text, writing, project.output_folder)
     if len(writing):
         return [*made.findings, *writing]
+    if not any(path.startswith("handlers/") for path in files):
+        return list(made.findings)
     return list(judge(root, forgetful(), imports=True).findings)
 
 
