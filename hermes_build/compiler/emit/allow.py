@@ -23,6 +23,7 @@ _IMPORTS: dict[Kind, dict[str, frozenset[str]]] = {
     },
 }
 _BUILTINS = frozenset({"bool", "dict", "float", "int", "list", "str"})
+_GENERIC = _TYPING - {"Any"} | {"Annotated", "ConfigDict", "Field", "RootModel", "dict", "list"}
 _FIELD_WORDS = frozenset({"alias", "description", "validate_default"}) | {
     "ge",
     "gt",
@@ -268,6 +269,8 @@ class Reader:
     def _annotation(self, node: ast.expr, *, now: bool) -> str | None:
         """Read a type; ``now`` if it is evaluated where it stands. Return a field's alias."""
         if isinstance(node, ast.Name):
+            if node.id in _GENERIC:
+                refuse(node, f"{node.id} without its parameters")
             self._needs(node, now=now)
         elif isinstance(node, ast.Constant):
             if isinstance(node.value, str) and node.value.isidentifier():

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 from urllib.parse import unquote
 
+import jsonschema_rs
+
 Node: TypeAlias = dict[str, Any]
 
 _MOST_PRODUCTS = 64
@@ -60,19 +62,12 @@ class Unresolved(ValueError):
 class Resolver:
     """Follows the local references of one schema."""
 
-    __slots__ = ("_has_default", "root", "steps")
+    __slots__ = ("_targets", "root", "steps")
 
     def __init__(self, root: Any) -> None:
         self.root = root
         self.steps = 0
-        self._has_default: bool | None = None
-
-    @property
-    def has_default(self) -> bool:
-        """Whether a default may stand anywhere in the schema."""
-        if self._has_default is None:
-            self._has_default = _mentions(self.root, "default")
-        return self._has_default
+        self._targets: dict[str, Any] = {}
 
     def resolve(self, ref: Any) -> Any:
         """Return the schema that a reference within the same document leads to.
@@ -84,6 +79,11 @@ class Resolver:
             return self.root
         if not isinstance(ref, str) or not ref.startswith("#/"):
             raise Unresolved(f"`$ref` {ref!r} does not lead into this schema by a pointer")
+        if ref not in self._targets:
+            self._targets[ref] = self._find(ref)
+        return self._targets[ref]
+
+    def _find(self, ref: str) -> Any:
         node = self.root
         for part in ref[2:].split("/"):
             step = unquote(part).replace("~1", "/").replace("~0", "~")
@@ -93,22 +93,10 @@ class Resolver:
                 node = node[int(step)]
             else:
                 raise Unresolved(f"`$ref` {ref!r} leads to nothing")
-        if not isinstance(node, (dict, bool)):
+        # A pointer may lead to any value: to `properties` as a whole, or into an example.
+        if not isinstance(node, dict | bool) or not jsonschema_rs.meta.is_valid(node):
             raise Unresolved(f"`$ref` {ref!r} leads to something that is not a schema")
         return node
-
-
-def _mentions(value: Any, name: str) -> bool:
-    stack = [value]
-    while stack:
-        one = stack.pop()
-        if isinstance(one, dict):
-            if name in one:
-                return True
-            stack.extend(one.values())
-        elif isinstance(one, list):
-            stack.extend(one)
-    return False
 
 
 def flatten(schema: Any, resolver: Resolver, seen: frozenset[str] = frozenset()) -> list[Node]:
@@ -190,7 +178,8 @@ def _product(
 def _both(left: Node, right: Node, resolver: Resolver, seen: frozenset[str]) -> list[Node]:
     for one, other in ((left, right), (right, left)):
         if "$ref" in one:
-            if _SHAPES.isdisjoint(other) or other.get("$ref") == one["$ref"]:
+            same = other.get("$ref") == one["$ref"]
+            if same or (_SHAPES.isdisjoint(other) and "required" not in other):
                 return [{"$ref": one["$ref"]} | _annotations(left, right)]
             ref = one["$ref"]
             if ref in seen:

@@ -46,7 +46,7 @@ def parse(text: str) -> ast.Module:
     Raises:
         Refused: when it is not Python, or names a source encoding.
     """
-    for number, line in enumerate(re.split("[\n\r\f]", text, maxsplit=3)[:3], 1):
+    for number, line in enumerate(re.split("[\n\r]", text, maxsplit=3)[:3], 1):
         # Python would read the same bytes as other text.
         if _COOKIE.match(line):
             refuse(number, "a comment that names an encoding")

@@ -109,7 +109,7 @@ def _batch(units: list[Mapping[str, Any]], config: GenerateConfig) -> Iterator[s
         for number, unit in enumerate(units)
         for name, node in unit.items()
     }
-    with warnings.catch_warnings(), _without_collection():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         modules = generate({"$defs": definitions}, config=config)
     if not isinstance(modules, dict):
@@ -142,8 +142,8 @@ def _placed(node: Any, prefix: str) -> Any:
 
 
 @contextmanager
-def _without_collection() -> Iterator[None]:
-    """Keep the cyclic collector out of a batch: it finds little and looks at everything."""
+def without_collection() -> Iterator[None]:
+    """Keep the cyclic collector out of a batch: it would look at the whole generator each time."""
     was = gc.isenabled()
     gc.disable()
     try:

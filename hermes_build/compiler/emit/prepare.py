@@ -22,7 +22,7 @@ from hermes_build.compiler.emit.combine import (
     Unresolved,
     flatten,
 )
-from hermes_build.compiler.emit.defaults import Defaults
+from hermes_build.compiler.emit.defaults import Defaults, fills_safely, mentions_default
 from hermes_build.compiler.emit.naming import Kind, Names, mark_names, pascal
 
 Node: TypeAlias = dict[str, Any]
@@ -82,8 +82,17 @@ def prepare(
     Raises:
         CannotExpress: when no type can be made of the schema.
     """
+    taken = set(names.taken)
     try:
-        return _Preparation(base, root, schema, kind, names, filled).run()
+        preparation = _Preparation(base, root, schema, kind, names, filled)
+        prepared = preparation.run()
+        if preparation.clashes and preparation.filled:
+            # One part's default breaks another part, so that the runtime may fill in none at all.
+            names.taken = taken
+            preparation = _Preparation(base, root, schema, kind, names, filled)
+            preparation.filled = False
+            prepared = preparation.run()
+        return prepared
     except CannotExpress:
         raise
     except Impossible as impossible:
@@ -117,8 +126,12 @@ class _Preparation:
         self.kind = kind
         self.pydantic = kind == "pydantic"
         self.names = names
-        self.filled = filled
         self.resolver = Resolver(schema)
+        self.filled = (
+            filled and mentions_default(schema) and fills_safely(schema, self.resolver.resolve)
+        )
+        self.is_result = not filled
+        self.clashes = False
         self.defaults = Defaults(schema)
         self.definitions: dict[str, Node] = {}
         self.pending: deque[_Pending] = deque()
@@ -248,7 +261,7 @@ class _Preparation:
             return self.object(schema, path, depth, filled)
         name = self.names.fresh(path)
         alone = schema if schema.get("type") == "object" else schema | {"type": "object"}
-        self.pending.append(_Pending(name, alone, depth + 1, filled, path))
+        self.pending.append(_Pending(name, alone, depth, filled, path))
         return {"$ref": "@" + name}
 
     def keeps_class(self, schema: Node, top: str | None) -> bool:
@@ -256,7 +269,7 @@ class _Preparation:
         if top != self.root:
             return False
         return schema.get("additionalProperties") is False or (
-            self.filled and "properties" in schema
+            not self.is_result and "properties" in schema
         )
 
     def array(self, schema: Node, path: str, depth: int, filled: bool) -> Node:
@@ -332,6 +345,11 @@ class _Preparation:
                 continue
             seen.append(one)
             if "default" in one and self.defaults.fits(one):
+                if one is not schema and not self.defaults.fits(
+                    schema | {"default": one["default"]}
+                ):
+                    self.clashes = True
+                    return
                 if not self.pydantic:
                     sure.add(name)
                 elif name not in sure and _is_plain_default(one["default"], plain):
@@ -355,10 +373,9 @@ class _Preparation:
     def named(self, ref: str, filled: bool) -> str:
         """Return the class name of a reference's target."""
         # A class whose defaults are filled in is another one than where they are not.
-        filled = filled and self.resolver.has_default
         key = (ref, filled)
         name = self.by_ref.get(key)
-        if name is None and ref == "#" and filled == (self.filled and self.resolver.has_default):
+        if name is None and ref == "#" and filled == self.filled:
             name = self.by_ref[key] = self.root
         if name is None:
             target = self.resolver.resolve(ref)

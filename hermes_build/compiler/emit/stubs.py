@@ -35,8 +35,8 @@ class StubRequest:
 class Stub:
     """The classes of one tool.
 
-    ``imports`` are whole lines, sorted, without ``from __future__ import annotations``, which a
-    module must begin with; they always bring in ``TypeAlias``. ``body`` is the classes, ending in
+    ``imports`` are whole lines, an empty one between groups, without ``from __future__ import
+    annotations``, which a module must begin with; they always bring in ``TypeAlias``. ``body`` is the classes, ending in
     a line break. ``args`` and ``result`` name the two roots. ``problems`` says why a side is
     ``Any``; it is empty for a stub that says all it should.
     """
@@ -95,12 +95,15 @@ def make_stubs(requests: Sequence[StubRequest], kind: Kind, jobs: int = 1) -> di
 
 
 def _make_part(requests: Sequence[StubRequest], kind: Kind) -> list[Stub]:
-    units = [_unit(request, kind) for request in requests]
-    accepted = _accept([unit.definitions for unit in units], kind)
-    return [
-        _compose(unit, one, kind) if isinstance(one, _Accepted) else _one_by_one(unit, one, kind)
-        for unit, one in zip(units, accepted, strict=True)
-    ]
+    from hermes_build.compiler.emit.generator import without_collection
+
+    with without_collection():
+        units = [_unit(request, kind) for request in requests]
+        accepted = _accept([unit.definitions for unit in units], kind)
+        return [
+            _compose(unit, one) if isinstance(one, _Accepted) else _one_by_one(unit, one, kind)
+            for unit, one in zip(units, accepted, strict=True)
+        ]
 
 
 def _unit(request: StubRequest, kind: Kind) -> _Unit:
@@ -199,9 +202,7 @@ def _one_by_one(unit: _Unit, reason: str, kind: Kind) -> Stub:
     """Return a stub of the sides that can be generated on their own."""
     if len(unit.sides) < 2:
         problems = (*unit.problems, *((side, reason) for side, _ in unit.sides))
-        return _compose(
-            _Unit(unit.args, unit.result, (), problems), _Accepted("", Contents()), kind
-        )
+        return _compose(_Unit(unit.args, unit.result, (), problems), _Accepted("", Contents()))
     alone = _accept([prepared.definitions for _, prepared in unit.sides], kind)
     problems = unit.problems + tuple(
         (side, one)
@@ -218,10 +219,10 @@ def _one_by_one(unit: _Unit, reason: str, kind: Kind) -> Stub:
         kept = kept[:1]
         problems = (*problems, ("result", reason)) if kept else problems
     rest = _Unit(unit.args, unit.result, tuple(side for side, _ in kept), problems)
-    return _compose(rest, kept[0][1] if kept else _Accepted("", Contents()), kind)
+    return _compose(rest, kept[0][1] if kept else _Accepted("", Contents()))
 
 
-def _compose(unit: _Unit, accepted: _Accepted, kind: Kind) -> Stub:
+def _compose(unit: _Unit, accepted: _Accepted) -> Stub:
     imports = {module: set(names) for module, names in accepted.contents.imports.items()}
     imports.pop("__future__", None)
     imports.setdefault("typing", set()).add("TypeAlias")
@@ -231,12 +232,7 @@ def _compose(unit: _Unit, accepted: _Accepted, kind: Kind) -> Stub:
         imports["typing"].add("Any")
         parts.append(f"{unit.args if side == 'args' else unit.result}: TypeAlias = {_ANY[side]}")
     return Stub(
-        imports=tuple(
-            f"from {module} import {', '.join(sorted(names))}"
-            for module, names in sorted(
-                imports.items(), key=lambda one: (one[0] != "typing", one[0])
-            )
-        ),
+        imports=_import_lines(imports),
         body="\n\n\n".join(part for part in parts if part) + "\n",
         args=unit.args,
         result=unit.result,
@@ -245,3 +241,12 @@ def _compose(unit: _Unit, accepted: _Accepted, kind: Kind) -> Stub:
             for side, reason in unit.problems
         ),
     )
+
+
+def _import_lines(imports: dict[str, set[str]]) -> tuple[str, ...]:
+    lines = [
+        f"from {module} import {', '.join(sorted(names))}"
+        for module, names in sorted(imports.items(), key=lambda one: one[0] != "typing")
+    ]
+    # The standard library comes first, in a group of its own.
+    return tuple(lines[:1] + ["", *lines[1:]] if len(lines) > 1 else lines)
