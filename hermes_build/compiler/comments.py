@@ -14,20 +14,22 @@ _DIRECTIVE = re.compile(
     r"(?:^|(?<=[ \t]))#[ \t]*hermes-build:[ \t]*ignore\b[ \t]*(?:\[([^\]\n]*)\])?([^\n]*)",
     re.MULTILINE,
 )
-_CONTENT = re.compile(r"^[ \t]*[^#\s]", re.MULTILINE)
+_BETWEEN = ("---", "...")
 
 
 def directives(path: str, text: str) -> Iterator[Suppression]:
     """Yield each ``# hermes-build: ignore[CODE, ...] reason`` of a text, from the top.
 
     At the end of a line it is for that line; on a line of its own, for the next line that is
-    neither blank nor a comment. What only looks like a comment, inside a text, is none.
+    neither blank nor a comment nor between two documents. What only looks like a comment, inside
+    a text, is none.
     """
     found = list(_DIRECTIVE.finditer(text))
     if not found:
         return
     scalars = [(_body(text, one), one.end) for one in yaml12.tokens(text) if one.alias is None]
     starts = [start for start, _ in scalars]
+    contents = [number for number, row in enumerate(text.split("\n"), 1) if _holds_content(row)]
     lines = Lines(path, text)
     for match in found:
         before = bisect_right(starts, match.start()) - 1
@@ -35,11 +37,15 @@ def directives(path: str, text: str) -> Iterator[Suppression]:
             continue
         line, column = lines.position(match.start())
         if not text[match.start() - column + 1 : match.start()].strip():
-            content = _CONTENT.search(text, match.end())
-            line = lines.position(content.end() - 1)[0] if content is not None else line
+            following = bisect_right(contents, line)
+            line = contents[following] if following < len(contents) else line
         codes = tuple(filter(None, re.split(r"[,\s]+", match[1] or "")))
         end = match.start() + len(match[0].rstrip())
         yield Suppression(line, codes, match[2].strip(), lines.span(match.start(), end))
+
+
+def _holds_content(row: str) -> bool:
+    return bool(row.strip()) and row.lstrip()[0] != "#" and row.rstrip() not in _BETWEEN
 
 
 def _body(text: str, scalar: yaml12.Token) -> int:

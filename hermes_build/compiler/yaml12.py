@@ -72,11 +72,11 @@ _number = re.compile(
     r"|([-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))"
 ).fullmatch
 
-GLUED = re.compile(r"[ \t]+#(?=[^\s#!])")
+GLUED = re.compile(r"(?<=[ \t])#(?=[^\s#!])")
 """A comment whose first word touches its `#`, as the rest of a text does that it cut."""
 
 _TAG = re.compile(r"(?:^|[\s,\[\]{}:])!")
-_FOREIGN_BREAKS = ("\x85", "\u2028", "\u2029")
+_FOREIGN = ("\x85", "\u2028", "\u2029", "\ufeff")
 
 
 class NotJson(ValueError):
@@ -204,9 +204,9 @@ def quick(text: str) -> Documents | None:
         return None
     if "!" in text and _TAG.search(text):
         return None
-    if " #" in text and GLUED.search(text):
+    if (" #" in text or "\t#" in text) and GLUED.search(text):
         return None
-    if "\r" in text or (not text.isascii() and any(mark in text for mark in _FOREIGN_BREAKS)):
+    if "\r" in text or (not text.isascii() and any(mark in text for mark in _FOREIGN)):
         return None
     found: Documents = []
     try:

@@ -18,11 +18,12 @@ MAX_FINDINGS = 100
 """After so many errors the rest of a file is passed over; so many warnings are shown."""
 
 _REFUSED = re.compile(
-    "[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+    "[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _TAG = re.compile(r"(?:&\S*\s+)?(!)")
 _ANCHOR = re.compile(r"(?:!\S*\s+)?&([^\s,\[\]{}]+)")
+_BLANK = re.compile(r"[ \t]+")
 _KINDS = {type(None): "null", bool: "a boolean", int: "a number", float: "a number"}
 
 
@@ -249,7 +250,8 @@ class _Reader:
     def _check_cut(self, node: Node) -> None:
         """Warn of a `#` that touches its word, behind several plain words or an empty value."""
         end = self._lines.end(node)
-        match = GLUED.match(self._text, end)
+        blank = _BLANK.match(self._text, end)
+        match = GLUED.match(self._text, blank.end() if blank else end)
         if match is None or self._text.startswith("hermes-build:", match.end()):
             return
         # Behind one word, a glued comment is mostly a comment; but `issue #12` is a number of one.
@@ -263,7 +265,7 @@ class _Reader:
             "a `#` inside unquoted text began a comment"
             if node.value
             else "a `#` left a value empty",
-            self._lines.span(match.end() - 1, rest if rest >= 0 else len(self._text)),
+            self._lines.span(match.start(), rest if rest >= 0 else len(self._text)),
             label="this is not part of the text",
             help=("quote the text if this belongs to it; write a comment with a space after `#`",),
         )
