@@ -3,7 +3,7 @@
 Run: python benchmarks/registry.py [--rounds N]
 
 Goals, at 10,000 tools: at most 3 times the CPU time of `python -c pass`, and 5 MiB more memory.
-Runs are interleaved, so that a slow moment of the machine falls on all of them; figures are medians.
+Runs are interleaved, so that a slow moment of the machine falls on all; figures are medians.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def write_package(folder: Path, tools: int) -> None:
         properties = {
             f"parameter_{index}": {
                 "type": ("string", "integer", "boolean")[index % 3],
-                "description": f"What parameter {index} of tool {number} is for, in a sentence. " * 3,
+                "description": f"What parameter {index} of tool {number} is for, at length. " * 3,
             }
             for index in range(6)
         }

@@ -131,7 +131,7 @@ def test_a_long_offending_value_is_shortened(make: Make) -> None:
 def test_many_problems_are_cut_to_a_readable_few(make: Make) -> None:
     properties = {f"p{index}": {"type": "string"} for index in range(30)}
     registry = make(echo, {"type": "object", "properties": properties})
-    message = error_of(registry.call("t", {name: 1 for name in properties}))
+    message = error_of(registry.call("t", dict.fromkeys(properties, 1)))
     assert "and 25 more" in message
 
 
@@ -345,7 +345,7 @@ def test_tool_error_and_tool_result_are_strict() -> None:
     assert tool_result() == "{}"
     assert tool_result([]) == "[]"
     with pytest.raises(ValueError, match="error"):
-        tool_error("x", **{"error": "y"})
+        tool_error("x", error="y")
     with pytest.raises(ValueError, match="both"):
         tool_result({"a": 1}, b=2)
     for number in (float("nan"), float("inf")):

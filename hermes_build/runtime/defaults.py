@@ -30,7 +30,8 @@ class Plan:
 
     def __init__(self) -> None:
         self.defaults: dict[str, Any] = {}
-        self.properties: dict[str, Plan] = {}
+        # A property without a plan is kept as None: `rest` is not for what has a name.
+        self.properties: dict[str, Plan | None] = {}
         self.rest: Plan | None = None
         self.positions: tuple[Plan | None, ...] = ()
         self.elements: Plan | None = None
@@ -153,14 +154,15 @@ class _Maker:
         for name, schema in properties.items() if isinstance(properties, dict) else ():
             inner = f"{place}/properties/{_escape(name)}"
             child = self.plan_of(inner, schema)
-            if child is not None and name not in plan.properties:
+            if plan.properties.get(name) is None:
                 plan.properties[name] = child
             if name not in plan.defaults and isinstance(schema, dict):
                 for where, part in resolve(self.root, inner, schema):
                     if "default" in part and self.fits(where, part["default"]):
                         plan.defaults[name] = part["default"]
                         break
-        plan.rest = plan.rest or self._child(place, node, "additionalProperties")
+        if "patternProperties" not in node:  # telling whose a name is would need its patterns
+            plan.rest = plan.rest or self._child(place, node, "additionalProperties")
         plan.elements = plan.elements or self._child(place, node, "items")
         prefix = node.get("prefixItems")
         if isinstance(prefix, list) and not plan.positions:
@@ -183,8 +185,12 @@ class _Maker:
                     useful.add(plan)
                     grown = True
         for plan in useful:
-            plan.properties = {k: one for k, one in plan.properties.items() if one in useful}
             plan.rest = plan.rest if plan.rest in useful else None
+            plan.properties = {
+                name: one if one in useful else None
+                for name, one in plan.properties.items()
+                if one in useful or plan.rest
+            }
             plan.elements = plan.elements if plan.elements in useful else None
             positions = tuple(one if one in useful else None for one in plan.positions)
             # Positions also say where `items` begins, so they stay while `items` has a plan.

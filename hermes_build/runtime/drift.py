@@ -254,12 +254,12 @@ def _argument_class(
         return
     owner = owner_of(annotation)
     if owner is None:
+        expected = "`dict`, or the generated `Args`"
+        if claim.arguments is not None:
+            expected = _class_name(claim.arguments)
         yield (
             "args-class",
-            (
-                f"takes {_class_name(annotation)}, and the arguments of {tool} are "
-                f"{_class_name(claim.arguments)}"
-            ),
+            f"takes {_class_name(annotation)}, and the arguments of {tool} are {expected}",
         )
     elif not owner.is_generated_for(tool):
         yield (

@@ -14,7 +14,8 @@ import sys
 from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from types import UnionType
+from typing import Any, Literal, TypeAlias, Union
 
 from hermes_build.runtime.defaults import resolve
 from hermes_build.runtime.errors import Refusal
@@ -84,7 +85,7 @@ def read_shape(function: Function, properties: Mapping[str, Any], arguments: Any
     elif first.name in properties or annotation in (str, int, float, bool, list):
         kind = "keyword"
     else:
-        kind = "typed" if arguments is not None and annotation is not None else "plain"
+        kind = "typed" if _is_class(annotation) else "plain"
     rest = named if kind != "keyword" and spreads else positional[kind != "keyword" :] + named
     return Shape(kind, annotation, {p.name: p for p in rest}, any_context, first is not None)
 
@@ -202,7 +203,17 @@ def _annotation(function: Function, parameter: inspect.Parameter) -> Any:
         return annotation
 
 
+def _is_class(annotation: Any) -> bool:
+    """Whether an annotation is a class, or reads like one that was generated."""
+    if isinstance(annotation, str):
+        return annotation.endswith("Args")
+    return isinstance(annotation, type)
+
+
 def _is_dict(annotation: Any) -> bool:
+    members = getattr(annotation, "__args__", ())
+    if isinstance(annotation, UnionType) or getattr(annotation, "__origin__", None) is Union:
+        return any(_is_dict(one) for one in members)
     if isinstance(annotation, str):
         return annotation.split("[")[0].rpartition(".")[2] in _DICTS
     origin = getattr(annotation, "__origin__", annotation)

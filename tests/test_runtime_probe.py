@@ -1,0 +1,102 @@
+"""The probe that `hermes-build check` runs in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import hermes_build
+from tests.runtime_program import Program, tool, write_program
+
+
+def probe(program: Program, *arguments: str) -> tuple[int, dict[str, Any], str]:
+    answer = subprocess.run(
+        [sys.executable, "-m", "hermes_build.runtime.probe", *(arguments or (program.package,))],
+        cwd=program.root,
+        env={**os.environ, "PYTHONPATH": str(Path(hermes_build.__file__).parent.parent)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    return answer.returncode, json.loads(answer.stdout or "{}"), answer.stderr
+
+
+def test_a_sound_program_is_ok_whatever_its_handlers_print(tmp_path: Path) -> None:
+    source = (
+        "import os, subprocess, sys, threading, time\n"
+        "from {generated}.tools import a\n"
+        "print('printed')\n"
+        "os.write(1, b'written')\n"
+        "subprocess.run([sys.executable, '-c', 'print(\"a child\")'])\n"
+        "threading.Thread(target=time.sleep, args=(30,)).start()\n"
+        "@a.implements\n"
+        "def handler(args): return ''\n"
+    )
+    program = write_program(tmp_path, [tool("a", module="m")], handlers={"m": source})
+    status, report, errors = probe(program)
+    assert report == {"ok": True, "mismatches": [], "failures": [], "error": None}
+    assert status == 0
+    for text in ("printed", "written", "a child"):
+        assert text in errors
+
+
+def test_drift_and_failures_are_reported_as_data(tmp_path: Path) -> None:
+    handlers = {
+        "drift": "from {generated}.registry import registry\n\n"
+        "@registry.handler('a')\ndef handler(*, path, offset=1, limit=5): return ''\n",
+        "broken": "raise SystemExit(4)\n",
+    }
+    tools = [tool("a", module="drift"), tool("b", module="broken"), tool("c")]
+    program = write_program(tmp_path, tools, handlers=handlers)
+    status, report, _ = probe(program)
+    assert status == 1
+    assert report["ok"] is False
+    assert report["mismatches"] == [
+        {
+            "tool": "a",
+            "kind": "default",
+            "code": "HB3007",
+            "message": "the default of `limit` is 5 in the handler and 500 in the spec "
+            "(it may be left out in the handler)",
+            "spec": {"path": "tool_specs/a.yaml", "line": 1},
+            "handler": {"path": f"{program.handlers}/drift.py", "line": 3},
+        },
+        {
+            "tool": "c",
+            "kind": "missing",
+            "code": "HB3001",
+            "message": "a handler must register this tool, and no handler module does",
+            "spec": {"path": "tool_specs/c.yaml", "line": 1},
+            "handler": None,
+        },
+    ]
+    assert report["failures"] == [
+        {
+            "module": f"{program.handlers}.broken",
+            "error": "SystemExit: 4",
+            "tools": ["b"],
+            "path": f"{program.handlers}/broken.py",
+            "line": 1,
+        }
+    ]
+
+
+def test_a_registry_that_cannot_be_imported_is_reported_too(tmp_path: Path) -> None:
+    program = write_program(tmp_path, [tool("a", handler="external")])
+    program.catalogue.unlink()
+    status, report, _ = probe(program)
+    assert (status, report["ok"]) == (1, False)
+    assert "hermes-build compile" in report["error"]
+    _, report, _ = probe(program, "no_such_package")
+    assert "ModuleNotFoundError" in report["error"]
+
+
+def test_usage_goes_to_stderr(tmp_path: Path) -> None:
+    program = write_program(tmp_path, [tool("a", handler="external")])
+    status, report, errors = probe(program, "one", "two")
+    assert (status, report) == (2, {})
+    assert "usage" in errors
