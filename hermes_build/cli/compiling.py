@@ -151,7 +151,8 @@ def _compare(
         return _finish(project, made.findings, form, color, strict)
     if not show_diff:
         found = (*made.findings, *stale(project, made.tree, made.lock))
-        return _finish(project, found, form, color, strict)
+        print_report(found, project.root, form, color, files=sum(1 for _ in made.sources))
+        return verdict(found, strict)
     text = difference(project, made.tree, made.lock)
     click.echo(text, nl=False)
     return int(bool(text))
