@@ -38,7 +38,10 @@ def test_a_sound_program_is_ok_whatever_its_handlers_print(tmp_path: Path) -> No
     )
     program = write_program(tmp_path, [tool("a", module="m")], handlers={"m": source})
     status, report, errors = probe(program)
-    assert report == {"ok": True, "mismatches": [], "failures": [], "error": None}
+    imported = report.pop("imported")
+    assert report == {"ok": True, "mismatches": [], "failures": []}
+    assert str(program.root / program.handlers / "m.py") in imported
+    assert str(program.root / program.package / "registry.py") in imported
     assert status == 0
     for text in ("printed", "written", "a child"):
         assert text in errors
@@ -90,9 +93,10 @@ def test_a_registry_that_cannot_be_imported_is_reported_too(tmp_path: Path) -> N
     program.catalogue.unlink()
     status, report, _ = probe(program)
     assert (status, report["ok"]) == (1, False)
-    assert "hermes-build compile" in report["error"]
+    assert "hermes-build compile" in report["failures"][0]["error"]
+    assert report["failures"][0]["module"] == f"{program.package}.registry"
     _, report, _ = probe(program, "no_such_package")
-    assert "ModuleNotFoundError" in report["error"]
+    assert "ModuleNotFoundError" in report["failures"][0]["error"]
 
 
 def test_usage_goes_to_stderr(tmp_path: Path) -> None:

@@ -61,6 +61,16 @@ class HandlerImportError(ImportError):
             path=path,
         )
 
+    def to_json(self) -> dict[str, object]:
+        """Module, error, tools and place as JSON data."""
+        return {
+            "module": self.module,
+            "error": self.error,
+            "tools": list(self.tools),
+            "path": self.path,
+            "line": self.line,
+        }
+
     def again(self) -> HandlerImportError:
         """The same failure as a new exception, since a raised one gathers tracebacks."""
         return HandlerImportError(self.module, self.tools, self.cause, self.path, self.line)

@@ -1,12 +1,13 @@
 """``python -m hermes_build.runtime.probe PACKAGE``: import every handler, report as JSON.
 
-`hermes-build check` runs this in a process of its own, since handlers are foreign code. One JSON
-object goes to standard output, whatever the handlers print: their output is sent to standard error.
+`hermes-build check` runs this in a process of its own, since handlers are foreign code, with the
+project's root as its working directory. One JSON object goes to standard output, whatever the
+handlers print: their output is sent to standard error.
 
 The object has ``ok``; ``mismatches``, each with ``tool``, ``kind``, ``code``, ``message`` and the
 places ``spec`` and ``handler`` (``path`` and ``line``, or null); ``failures``, each with
-``module``, ``error``, ``tools``, ``path`` and ``line``; and ``error``, which is null unless the
-registry itself cannot be imported. The exit code is 0 when ``ok``, else 1.
+``module``, ``error``, ``tools``, ``path`` and ``line``, of which one may be the registry's own; and
+``imported``, the source files that all this ran. The exit code is 0 when ``ok``, else 1.
 """
 
 from __future__ import annotations
@@ -22,26 +23,30 @@ def probe(package: str) -> dict[str, Any]:
     """Import ``PACKAGE.registry``, load all its handlers, and report as JSON data."""
     from importlib import import_module
 
-    report: dict[str, Any] = {"ok": True, "mismatches": [], "failures": [], "error": None}
+    name = f"{package}.registry"
+    mismatches: list[Any] = []
+    failures: list[Any] = []
     try:
-        import_module(f"{package}.registry").registry.load()
+        registry = import_module(name).registry
+        registry.root = os.getcwd()
+        registry.load()
     except SchemaDriftError as error:
-        report["ok"] = False
-        report["mismatches"] = [one.to_json() for one in error.mismatches]
-        report["failures"] = [
-            {
-                "module": one.module,
-                "error": one.error,
-                "tools": list(one.tools),
-                "path": one.path,
-                "line": one.line,
-            }
-            for one in (error.failures if isinstance(error, LoadError) else ())
-        ]
-    except Exception as error:  # whatever stops the registry is to be reported, not printed
-        report["ok"] = False
-        report["error"] = describe(error)
-    return report
+        mismatches = [one.to_json() for one in error.mismatches]
+        if isinstance(error, LoadError):
+            failures = [one.to_json() for one in error.failures]
+    except Exception as error:  # whatever stops the registry itself is to be reported as well
+        path = getattr(sys.modules.get(name), "__file__", None)
+        path = path and os.path.relpath(path).replace(os.sep, "/")
+        failures.append(
+            {"module": name, "error": describe(error), "tools": [], "path": path, "line": None}
+        )
+    files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
+    return {
+        "ok": not (mismatches or failures),
+        "mismatches": mismatches,
+        "failures": failures,
+        "imported": sorted(os.path.abspath(one) for one in files if isinstance(one, str)),
+    }
 
 
 def main() -> int:

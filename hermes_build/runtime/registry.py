@@ -44,7 +44,6 @@ def frozen(
     format: int,
     digest: str,
     needs: str = "",
-    root: str = os.pardir,
 ) -> ToolRegistry:
     """The registry of a generated package; called by its ``registry.py`` and nothing else.
 
@@ -54,7 +53,6 @@ def frozen(
         format: the runtime format that the generated files are written in.
         digest: the SHA-256 of the catalogue's records.
         needs: the first version of hermes-build that reads this format.
-        root: the way from the generated package to the project, where specs' paths begin.
 
     Raises:
         CatalogueError: when the files cannot be read by this runtime; it says what to do.
@@ -62,7 +60,10 @@ def frozen(
     check_format(format, file, needs)
     folder = os.path.dirname(os.path.abspath(file))
     opened = Catalogue(os.path.join(folder, catalogue), digest)
-    return ToolRegistry(opened, digest, os.path.normpath(os.path.join(folder, root)))
+    # Places in messages are relative to where packages are imported from, however deep this one is.
+    while os.path.exists(os.path.join(folder, "__init__.py")):
+        folder = os.path.dirname(folder)
+    return ToolRegistry(opened, digest, folder)
 
 
 class ToolRegistry:
