@@ -285,6 +285,11 @@ MISTAKES: dict[str, tuple[str, str]] = {
         "HB1101",
         "parameters: {type: object, $schema: «'http://json-schema.org/draft-07/schema#'»}",
     ),
+    "a dialect that is no text": ("HB1101", "parameters: {type: object, $schema: «3»}"),
+    "a dialect inside a schema": (
+        "HB1109",
+        "parameters: {type: object, properties: {a: {«$schema»: 'http://example.com'}}}",
+    ),
     "a property called type with a wrong schema": (
         "HB1101",
         "parameters: {type: object, properties: {type: «dict»}}",
@@ -530,3 +535,25 @@ def test_a_file_of_shared_schemas_is_checked_whether_used_or_not() -> None:
     assert [one.code for one in found] == ["HB1114", "HB1107", "HB1111"]
     assert places(found) == marked
     assert {one.tool for one in found} == {None}
+
+
+@pytest.mark.parametrize("pattern", ["(x+x+)+y", r"(?!z)(x+x+)+y\1", "^(?=x)(x+)+$"])
+def test_a_pattern_that_backtracks_without_end_ends(pattern: str) -> None:
+    node = f"{{pattern: '{pattern}', default: {'x' * 60}!}}"
+    assert check(f"parameters: {{type: object, properties: {{a: {node}}}}}").codes == ["HB1103"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "label"),
+    [
+        ("{type: [string, 'null'], default: 1}", "1 is not of type null or string"),
+        ("{anyOf: [{type: string, maxLength: 1}, {type: integer}], default: ab}", "longer than 1"),
+        ("{oneOf: [{minimum: 1}, {maximum: 3}], default: 2}", "2 fits more than one of the forms"),
+        ("{anyOf: [{type: string}, {type: integer}], default: []}", "[] fits none of the forms"),
+        ("{properties: {a: false}, default: {a: 1}}", "no value is allowed here"),
+        ("{maxItems: 2, default: [" + "1," * 90 + "]}", "the value is refused by `maxItems`"),
+    ],
+)
+def test_the_label_says_why_a_value_is_refused(schema: str, label: str) -> None:
+    (one,) = check(f"parameters: {{type: object, properties: {{p: {schema}}}}}").found
+    assert label in one.label

@@ -9,7 +9,8 @@ import jsonschema_rs
 from hermes_build.compiler.diagnostics import Findings
 from hermes_build.compiler.keywords import HOLDS, TYPES, Pointer, steps
 from hermes_build.compiler.load import Document
-from hermes_build.compiler.schema.explain import Reason, metaschema_reasons
+from hermes_build.compiler.schema.explain import metaschema_reasons
+from hermes_build.compiler.schema.judge import Reason
 from hermes_build.compiler.schema.link import Checked, Linked, link
 from hermes_build.compiler.schema.part import Part
 from hermes_build.compiler.schema.proofs import check_proofs

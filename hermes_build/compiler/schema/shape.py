@@ -93,6 +93,16 @@ def check_shape(part: Part) -> bool:
         unknown = schema.keys() - known
         if unknown:
             sound = _unknown(part, pointer, schema, unknown) and sound
+        if "$schema" in schema and pointer:
+            part.report(
+                "HB1109",
+                "`$schema` may not be used inside a schema",
+                *pointer,
+                "$schema",
+                key=True,
+                label="a whole schema has one dialect",
+                help=("remove it",),
+            )
         kind = schema.get("type", "null")
         if kind.__class__ is not str or kind not in _SCHEMA_TYPES:
             sound = _type_names(part, pointer, kind) and sound
@@ -109,9 +119,10 @@ def check_shape(part: Part) -> bool:
 def _dialect(part: Part) -> bool:
     """Judge ``$schema``; a schema that is not ours may be of a known older dialect."""
     declared = part.schema.get("$schema", DIALECT) if isinstance(part.schema, dict) else DIALECT
-    if not isinstance(declared, str) or declared.rstrip("#") == DIALECT:
+    named = declared.rstrip("#") if isinstance(declared, str) else ""
+    if named == DIALECT:
         return True
-    older = OLDER_DIALECTS.get(declared.rstrip("#"))
+    older = OLDER_DIALECTS.get(named)
     part.report(
         "HB1101",
         f"the schema says that it is {older}" if older else "`$schema` names an unknown dialect",

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from functools import cached_property
 from typing import Any
-
-import jsonschema_rs
 
 from hermes_build.compiler.diagnostics import Findings, Label
 from hermes_build.compiler.keywords import ANNOTATIONS, Pointer
 from hermes_build.compiler.load import Document
-from hermes_build.compiler.schema.explain import Reason, value_reason
+from hermes_build.compiler.schema.judge import Judge, Reason
 from hermes_build.compiler.schema.link import Checked, Linked
 from hermes_build.compiler.schema.part import Part
-from hermes_build.compiler.schema.refs import fragment, schema_at
+from hermes_build.compiler.schema.refs import schema_at
 from hermes_build.ir import JsonObject, Schema
 
 _VALUED = frozenset(("default", "examples", "enum", "const"))
@@ -34,26 +31,6 @@ _IS: dict[str, Callable[[Any], bool]] = {
     "array": lambda value: value.__class__ is list,
     "object": lambda value: value.__class__ is dict,
 }
-
-
-class Judge:
-    """Validation by any schema inside one bundled schema; each is compiled when it is needed."""
-
-    def __init__(self, schema: Schema) -> None:
-        self.schema = schema
-
-    @cached_property
-    def _registry(self) -> jsonschema_rs.Registry:
-        return jsonschema_rs.Registry([("hb:schema", self.schema)])
-
-    def refusal(self, pointer: Pointer, value: Any) -> str | None:
-        """The engine's sentence when the schema at ``pointer`` refuses ``value``."""
-        judge = jsonschema_rs.Draft202012Validator(
-            {"$ref": "hb:schema" + fragment(pointer)}, registry=self._registry, offline=True
-        )
-        if judge.is_valid(value):
-            return None
-        return next(judge.iter_errors(value)).message
 
 
 def check_values(linked: Linked, unsatisfiable: Container[Pointer] = ()) -> None:
@@ -118,11 +95,9 @@ def _refuse(
     part: Part, pointer: Pointer, place: Pointer, value: Any, judge: Judge, code: str
 ) -> bool:
     """Report a value when its schema refuses it; return whether it did."""
-    inside = (*part.inside, *pointer)
-    sentence = judge.refusal(inside, value)
-    if sentence is None:
+    reason = judge.refusal((*part.inside, *pointer), value)
+    if reason is None:
         return False
-    reason = value_reason(judge.schema, fragment(inside), value, sentence)
     node = schema_at(part.schema, pointer)
     labels = []
     if not reason.pointer and isinstance(node, dict) and reason.keyword in node:
@@ -209,10 +184,9 @@ def check_examples(
     for nth, example in enumerate(examples):
         if not isinstance(example, dict) or "args" not in example:
             continue  # reading the spec reports its shape
-        sentence = judge.refusal((), example["args"])
-        if sentence is None:
+        reason = judge.refusal((), example["args"])
+        if reason is None:
             continue
-        reason = value_reason(checked.schema, "#", example["args"], sentence)
         place = ("examples", nth, "args", *reason.pointer)
         findings.add(
             "HB1105",
