@@ -173,6 +173,7 @@ def test_handlers_to_fill_in_are_typed_modules_that_say_what_is_missing() -> Non
     assert "@read_file.implements\n" in typed
     assert "app/tools/read_file.py" in typed
     assert '@registry.handler("class")\n' in named
+    assert sorted(adopted.companions) == ["src/app/__init__.py", "src/app/tools/__init__.py"]
 
 
 def test_toolsets_keep_their_members_includes_and_order() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from hermes_build.compiler import yaml12
-from hermes_build.compiler.adopt_handlers import handler_file
+from hermes_build.compiler.adopt_handlers import handler_file, package_files
 from hermes_build.compiler.adopt_json import Definition
 from hermes_build.compiler.adopt_names import Given, assign_names
 from hermes_build.compiler.adopt_registry import RawToolset
@@ -41,11 +41,15 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Adopted:
-    """What an import gives: text by path under the root, and the names that it declares."""
+    """What an import gives: text by path under the root, and the names that it declares.
+
+    ``companions`` are files that the others need, and that stay as they are where they exist.
+    """
 
     files: dict[str, str]
     tools: tuple[str, ...]
     toolsets: tuple[str, ...]
+    companions: dict[str, str] = field(default_factory=dict)
 
 
 def adopt(
@@ -90,7 +94,12 @@ def adopt(
     documents = settle(toolsets, final, groups, findings)
     for document in documents:
         files[f"{layout.toolsets}/{document['name']}.yaml"] = yaml12.dump(document)
-    return Adopted(files, tuple(names), tuple(document["name"] for document in documents))
+    packages: dict[str, str] = {}
+    if handler == "self" and names:
+        made_by = package_files(layout.handlers)
+        packages = {_under(layout.source, path): text for path, text in made_by.items()}
+    declared = tuple(document["name"] for document in documents)
+    return Adopted(files, tuple(names), declared, packages)
 
 
 def _under(source: str, path: str) -> str:

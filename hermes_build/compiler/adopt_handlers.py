@@ -46,6 +46,8 @@ from {output}.registry import registry
     raise NotImplementedError("`{name}` has no body yet: write it in {path}")
 '''
 
+_PACKAGE = '"""The handlers of our tools: each module registers its own."""\n'
+
 
 def handler_file(name: str, package: str, output: str, *, is_async: bool = False) -> HandlerFile:
     """A module that registers a handler for ``name`` which says that it has no body yet.
@@ -67,3 +69,15 @@ def handler_file(name: str, package: str, output: str, *, is_async: bool = False
         define="async def" if is_async else "def",
     )
     return HandlerFile(path, text)
+
+
+def package_files(package: str) -> dict[str, str]:
+    """The ``__init__.py`` of a dotted package and of those around it, by path.
+
+    Without one, any other package of the same name that Python finds would hide the folder.
+    """
+    parts = package.split(".")
+    return {
+        "/".join([*parts[:depth], "__init__.py"]): _PACKAGE if depth == len(parts) else ""
+        for depth in range(1, len(parts) + 1)
+    }

@@ -90,6 +90,9 @@ class Maker:
             if name in required or self.random.random() < fill
         }
         more = schema.get("additionalProperties", True)
+        for name in required:  # a schema may require what it does not declare
+            if name not in made:
+                made[name] = self.make(more, fill, depth + 1)
         if more is not False and not schema.get("properties") and self.random.random() < 0.5:
             made["extra-key"] = self.make(more, fill, depth + 1)
         return made

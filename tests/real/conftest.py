@@ -80,10 +80,14 @@ def bfcl(
 @pytest.fixture(scope="session")
 def as_pydantic(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A function that compiles a catalogue's specs once more, as pydantic models."""
+    made: dict[str, Program] = {}
 
     def compiled(catalogue: Catalogue) -> Program:
+        package = f"{catalogue.program.package}_models"
+        if package in made:
+            return made[package]
         root = tmp_path_factory.mktemp("pydantic")
-        program = new_program(root, f"{catalogue.program.package}_models", models="pydantic")
+        program = made[package] = new_program(root, package, models="pydantic")
         for folder in ("tool_specs", "toolsets"):
             if (catalogue.program.root / folder).is_dir():
                 shutil.copytree(catalogue.program.root / folder, root / folder)

@@ -33,7 +33,8 @@ class Program:
             encoding="utf-8",
             env=self.surroundings(),
         )
-        tail = "\n".join((done.stdout + done.stderr).splitlines()[-40:])
+        lines = (done.stdout + done.stderr).splitlines()
+        tail = "\n".join([one for one in lines if ": warning[" not in one][-40:])
         assert done.returncode == expect, f"{arguments} ended with {done.returncode}:\n{tail}"
         return done.stdout
 

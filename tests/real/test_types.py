@@ -106,15 +106,27 @@ def thousand(
 ) -> Program:
     """A thousand real tools with a handler module each, as the import writes them."""
     program = new_program(tmp_path_factory.mktemp("handlers"), "made", handlers='"handlers"')
-    (program.root / "functions.json").write_text(json.dumps(bfcl_functions[:HANDLERS]))
+    (program.root / "functions.json").write_text(json.dumps(bfcl_functions[: HANDLERS * 2]))
     program.run("import", "json", "functions.json", "--handler", "self", "--format", "concise")
+    # A project is held to more in its own specs than in those of others: a default that does not
+    # fit is an error there, and a third of these do not. What has one is left out here.
+    for one in program.findings("compile", expect=1):
+        if one["severity"] == "error":
+            _leave_out(program, Path(one["span"]["path"]).stem)
+    for path in sorted((program.root / "tool_specs").rglob("*.yaml"))[HANDLERS:]:
+        _leave_out(program, path.stem)
     program.run("compile", "--format", "concise")
     return program
 
 
+def _leave_out(program: Program, tool: str) -> None:
+    for path in (f"tool_specs/imported/{tool}.yaml", f"handlers/{tool.replace('-', '_')}.py"):
+        (program.root / path).unlink(missing_ok=True)
+
+
 def test_a_thousand_tools_with_handlers_type_check_in_seconds(thousand: Program) -> None:
     modules = len(list((thousand.root / "handlers").glob("*.py")))
-    assert modules > HANDLERS * 0.9
+    assert modules == HANDLERS
     by_mypy, mypy_seconds = mypy(thousand, "handlers", "made")
     by_pyright, pyright_seconds = pyright(thousand, "handlers", "made")
     print(
