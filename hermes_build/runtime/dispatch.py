@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from hermes_build.runtime.registry import ToolRegistry
 
 
-def dispatch(self: ToolRegistry, name: str, args: Any = None, **context: Any) -> Any:
+def dispatch(self: ToolRegistry, /, name: str, args: Any = None, **context: Any) -> Any:
     """Call a tool by name (or alias): validate its arguments, run its handler, return JSON text.
 
     Args:

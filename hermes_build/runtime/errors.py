@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from hermes_build.runtime.drift import Mismatch
+    from hermes_build.runtime.mismatch import Mismatch
 
 
 class CatalogueError(RuntimeError):

@@ -8,8 +8,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from hermes_build.layout import TOOL
-from hermes_build.runtime.drift import Mismatch, relative_path, spec_place
 from hermes_build.runtime.errors import HandlerImportError, LoadError, SchemaDriftError
+from hermes_build.runtime.mismatch import Mismatch, relative_path, spec_place
 
 if TYPE_CHECKING:
     from types import TracebackType

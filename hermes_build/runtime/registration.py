@@ -6,16 +6,9 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from hermes_build.layout import TOOL_ALIAS
-from hermes_build.runtime.drift import (
-    Claim,
-    Mismatch,
-    claims_async,
-    differences,
-    relative_path,
-    show_place,
-    spec_place,
-)
+from hermes_build.runtime.drift import Claim, claims_async, differences
 from hermes_build.runtime.errors import SchemaDriftError
+from hermes_build.runtime.mismatch import Mismatch, relative_path, show_place, spec_place
 from hermes_build.runtime.nearest import did_you_mean
 from hermes_build.runtime.shapes import Binding, adapt, read_shape, root_properties, source_of
 

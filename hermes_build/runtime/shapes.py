@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from types import UnionType
 from typing import Any, Literal, TypeAlias, Union
 
@@ -67,7 +68,7 @@ def read_shape(function: Function, properties: Mapping[str, Any], arguments: Any
         arguments: the tool's generated argument class, where it is known.
     """
     try:
-        parameters = list(inspect.signature(function).parameters.values())
+        parameters = list(signature_of(function).parameters.values())
     except (TypeError, ValueError):  # built in, without a signature: nothing can be told
         return Shape("plain", None, {}, True, True)
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
@@ -88,6 +89,22 @@ def read_shape(function: Function, properties: Mapping[str, Any], arguments: Any
         kind = "typed" if _is_class(annotation) else "plain"
     rest = named if kind != "keyword" and spreads else positional[kind != "keyword" :] + named
     return Shape(kind, annotation, {p.name: p for p in rest}, any_context, first is not None)
+
+
+def signature_of(function: Function) -> inspect.Signature:
+    """A function's signature, whatever its annotations name.
+
+    Raises:
+        TypeError, ValueError: where there is none, as for some built-in functions.
+    """
+    try:
+        return inspect.signature(function)
+    except NameError:
+        # Python 3.14 evaluates annotations here, and some are there for type checkers only.
+        options: dict[str, Any] = {
+            "annotation_format": import_module("annotationlib").Format.STRING
+        }
+        return inspect.signature(function, **options)
 
 
 def adapt(shape: Shape, function: Function, properties: Mapping[str, Any]) -> Function:
