@@ -44,6 +44,8 @@ HOLDS: dict[str, Holds] = {
 from elsewhere still have them. There ``items`` may be a list, and a dependency a list of names.
 """
 
+_HOLDING = frozenset(HOLDS)
+
 IN_PLACE = frozenset(
     ("allOf", "anyOf", "oneOf", "not", "if", "then", "else", "dependentSchemas", "dependencies")
 )
@@ -86,33 +88,33 @@ def subschemas(schema: Any, at: Pointer = ()) -> Iterator[tuple[Pointer, Schema]
     while stack:
         pointer, node = stack.pop()
         yield pointer, node
-        if isinstance(node, dict):
-            inner = list(children(pointer, node))
-            inner.reverse()
-            stack += inner
+        if node.__class__ is dict and not _HOLDING.isdisjoint(node):  # type: ignore[arg-type]
+            stack += children(pointer, node)[::-1]  # type: ignore[arg-type]
 
 
-def children(pointer: Pointer, schema: JsonObject) -> Iterator[tuple[Pointer, Schema]]:
-    """Yield the schemas directly inside a schema, in document order, each with its pointer."""
-    for key, value in schema.items():
-        holds = HOLDS.get(key)
-        if holds is None:
+def children(pointer: Pointer, schema: JsonObject) -> list[tuple[Pointer, Schema]]:
+    """Return the schemas directly inside a schema, in document order, each with its pointer."""
+    found: list[tuple[Pointer, Schema]] = []
+    for key in schema:
+        if key not in HOLDS:
             continue
-        kind = value.__class__
-        if kind is dict:
+        holds, value = HOLDS[key], schema[key]
+        if value.__class__ is dict:
             if holds == "map":
+                within = (*pointer, key)
                 for name, inner in value.items():
                     if inner.__class__ is dict or inner.__class__ is bool:
-                        yield (*pointer, key, name), inner
+                        found.append(((*within, name), inner))
             elif holds == "schema":
-                yield (*pointer, key), value
-        elif kind is list:
+                found.append(((*pointer, key), value))
+        elif value.__class__ is list:
             if holds == "list" or key == "items":
                 for nth, inner in enumerate(value):
                     if inner.__class__ is dict or inner.__class__ is bool:
-                        yield (*pointer, key, nth), inner
-        elif kind is bool and holds == "schema":
-            yield (*pointer, key), value
+                        found.append(((*pointer, key, nth), inner))
+        elif value.__class__ is bool and holds == "schema":
+            found.append(((*pointer, key), value))
+    return found
 
 
 def steps(pointer: Pointer) -> Iterator[tuple[int, str | int]]:

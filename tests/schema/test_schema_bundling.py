@@ -300,7 +300,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(worlds, schemas(PATHS[0]), st.lists(values, min_size=5, max_size=12))
 def test_a_bundle_accepts_what_its_files_accept(
     world: dict[str, Any], first: Any, examples: list[Any]

@@ -114,7 +114,7 @@ junk = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(junk, st.booleans(), st.sampled_from(["parameters", "output_schema"]))
 def test_nothing_that_yaml_can_hold_is_too_odd_to_judge(schema: Any, ours: bool, key: str) -> None:
     outcome = check(json.dumps({key: schema}), ours=ours, key=key)
@@ -173,7 +173,7 @@ values = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(valid_schemas())
 def test_a_valid_schema_is_always_judged_to_the_end(schema: Any) -> None:
     outcome = check(json.dumps({"output_schema": schema}), key="output_schema")
@@ -181,7 +181,7 @@ def test_a_valid_schema_is_always_judged_to_the_end(schema: Any) -> None:
     assert not {"HB1101", "HB1107", "HB1114"} & set(outcome.codes)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(valid_schemas(), values)
 def test_what_fits_plainly_fits(schema: Any, value: Any) -> None:
     assume(isinstance(schema, dict))
@@ -192,7 +192,7 @@ def test_what_fits_plainly_fits(schema: Any, value: Any) -> None:
         assert all(map(engine.is_valid, schema["enum"]))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(valid_schemas(), values)
 def test_every_value_of_a_clean_schema_fits_and_every_bad_one_is_told(
     schema: Any, value: Any
@@ -217,7 +217,7 @@ def test_every_value_of_a_clean_schema_fits_and_every_bad_one_is_told(
     )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(leaves, values)
 def test_a_proof_is_right(schema: Any, value: Any) -> None:
     """A contradiction refuses every value of the kind that it speaks of."""

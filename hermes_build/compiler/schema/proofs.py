@@ -21,12 +21,10 @@ _BOUNDS = (
     ("minContains", "maxContains", "list"),
 )
 
-_WORTH_A_LOOK = frozenset(
-    (
-        *("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties", "maxContains"),
-        *("enum", "allOf", "anyOf", "oneOf", "required", "minItems"),
-    )
-)
+_LOWER = frozenset(("minimum", "exclusiveMinimum"))
+_SIZES = frozenset(("maxLength", "maxItems", "maxProperties", "maxContains", "minItems"))
+_JOINS = frozenset(("allOf", "anyOf", "oneOf", "required"))
+_WORTH_A_LOOK = frozenset(("maximum", "exclusiveMaximum", "enum")) | _SIZES | _JOINS
 """A schema without any of these has none of the contradictions that are looked for."""
 
 _KINDS = {
@@ -83,29 +81,18 @@ def _report(part: Part, pointer: Pointer, one: _Contradiction) -> None:
 def _contradictions(
     node: JsonObject, part: Part, pointer: Pointer, bundle: Schema
 ) -> Iterator[_Contradiction]:
-    yield from _numbers(node)
-    for least, most, what in _BOUNDS:
-        if most in node and node.get(least, 0) > node[most]:
-            yield _Contradiction(
-                (most,),
-                f"no {what} fits: `{least}` is {node[least]} and `{most}` is {node[most]}",
-                f"less than `{least}`",
-                least,
-            )
-    if node.get("enum") == []:
+    if not _LOWER.isdisjoint(node):
+        yield from _numbers(node)
+    if "enum" in node and not node["enum"]:
         yield _Contradiction(("enum",), "no value fits: the enum has no member", "empty")
-    leading = len(node.get("prefixItems", ()))
-    if node.get("items") is False and node.get("minItems", 0) > leading:
-        yield _Contradiction(
-            ("minItems",),
-            f"no list fits: `items: false` allows {leading} items, and `minItems` asks for more",
-            f"more than {leading}",
-            "items",
-        )
+    if not _SIZES.isdisjoint(node):
+        yield from _sizes(node)
+    if _JOINS.isdisjoint(node):
+        return
     for keyword in ("anyOf", "oneOf"):
         if keyword in node and all(branch is False for branch in node[keyword]):
             yield _Contradiction(
-                (keyword,), f"no value fits: every branch of `{keyword}` is false", ""
+                (keyword,), f"no value fits: every branch of `{keyword}` is false", "all false"
             )
     if "allOf" in node:
         yield from _all_of(schema_at(bundle, (*part.inside, *pointer)), bundle)
@@ -117,6 +104,26 @@ def _contradictions(
                 f"no object fits: `{name}` is required, and its schema is `false`",
                 "can never be given",
             )
+
+
+def _sizes(node: JsonObject) -> Iterator[_Contradiction]:
+    """Bounds on sizes that cross."""
+    for least, most, what in _BOUNDS:
+        if most in node and least in node and node[least] > node[most]:
+            yield _Contradiction(
+                (most,),
+                f"no {what} fits: `{least}` is {node[least]} and `{most}` is {node[most]}",
+                f"less than `{least}`",
+                least,
+            )
+    leading = len(node.get("prefixItems", ()))
+    if node.get("items") is False and node.get("minItems", 0) > leading:
+        yield _Contradiction(
+            ("minItems",),
+            f"no list fits: `items: false` allows {leading} items, and `minItems` asks for more",
+            f"more than {leading}",
+            "items",
+        )
 
 
 def _numbers(node: JsonObject) -> Iterator[_Contradiction]:
@@ -150,7 +157,9 @@ def _all_of(node: Schema, bundle: Schema) -> Iterator[_Contradiction]:
     left = _kinds(node, bundle)
     for nth, branch in enumerate(node["allOf"]):
         if branch is False:
-            yield _Contradiction(("allOf", nth), "no value fits: a branch of `allOf` is false", "")
+            yield _Contradiction(
+                ("allOf", nth), "no value fits: a branch of `allOf` is false", "false"
+            )
         kinds = _kinds(branch, bundle)
         if kinds is None:
             continue

@@ -65,6 +65,7 @@ _KEYWORD_HELP = {
 }
 
 _OLDER = frozenset(("id", "dependencies", "additionalItems", "$recursiveRef", "$recursiveAnchor"))
+_RARE = frozenset(("pattern", "patternProperties", "$schema"))
 _SCHEMA_TYPES = frozenset(TYPES)
 
 
@@ -90,29 +91,35 @@ def check_shape(part: Part) -> bool:
     for pointer, schema in part.nodes:
         if not isinstance(schema, dict):
             continue
-        unknown = schema.keys() - known
-        if unknown:
-            sound = _unknown(part, pointer, schema, unknown) and sound
-        if "$schema" in schema and pointer:
-            part.report(
-                "HB1109",
-                "`$schema` may not be used inside a schema",
-                *pointer,
-                "$schema",
-                key=True,
-                label="a whole schema has one dialect",
-                help=("remove it",),
-            )
+        if not known.issuperset(schema):
+            sound = _unknown(part, pointer, schema, schema.keys() - known) and sound
         kind = schema.get("type", "null")
         if kind.__class__ is not str or kind not in _SCHEMA_TYPES:
             sound = _type_names(part, pointer, kind) and sound
-        if "pattern" in schema:
-            place = (*pointer, "pattern")
-            sound = _pattern(part, schema["pattern"], place, key=False) and sound
-        if isinstance(schema.get("patternProperties"), dict):
-            for one in schema["patternProperties"]:
-                place = (*pointer, "patternProperties", one)
-                sound = _pattern(part, one, place, key=True) and sound
+        if not _RARE.isdisjoint(schema):
+            sound = _rare(part, pointer, schema) and sound
+    return sound
+
+
+def _rare(part: Part, pointer: Pointer, schema: JsonObject) -> bool:
+    """Report regular expressions that do not compile, and a dialect inside a schema."""
+    sound = True
+    if "pattern" in schema:
+        sound = _pattern(part, schema["pattern"], (*pointer, "pattern"), key=False)
+    if isinstance(schema.get("patternProperties"), dict):
+        for one in schema["patternProperties"]:
+            place = (*pointer, "patternProperties", one)
+            sound = _pattern(part, one, place, key=True) and sound
+    if "$schema" in schema and pointer:
+        part.report(
+            "HB1109",
+            "`$schema` may not be used inside a schema",
+            *pointer,
+            "$schema",
+            key=True,
+            label="a whole schema has one dialect",
+            help=("remove it",),
+        )
     return sound
 
 
