@@ -39,7 +39,7 @@ def check_command(
     memory = forgetful() if no_cache else open_memory(folder, stamp())
     judged = judge(folder, memory, imports=not no_import)
     print_report(judged.findings, folder, form, color, files=judged.files)
-    if not no_cache:
+    if judged.lasting and not no_cache:
         rows = [one.to_json() for one in judged.findings]
         remember(judged.watch, mark(imports=not no_import), json.dumps([judged.files, rows]))
     return verdict(judged.findings, strict)

@@ -16,20 +16,19 @@ def last_verdict(root: str, *, imports: bool) -> Verdict | None:
 
 def mark(*, imports: bool) -> str:
     """Return the stamp of a verdict: all but the project's files that can change it."""
-    return f"{stamp()} {'imports' if imports else 'no imports'}"
+    return stamp("imports" if imports else "no imports", environment=imports)
 
 
 def answer() -> bool:
     """Print the answer to a plain ``hermes-build check``, if it is known and clean."""
     try:
         verdict = last_verdict(find_root("."), imports=True)
-    except NoProject:
-        return False
-    line = None if verdict is None else clean_line(verdict.findings_json)
-    if line is None:
-        return False
-    print(line)
-    return True
+        line = None if verdict is None else clean_line(verdict.findings_json)
+        if line is not None:
+            print(line, flush=True)
+    except (NoProject, OSError):
+        return False  # the whole command line meets the same obstacle, and has words for it
+    return line is not None
 
 
 def clean_line(findings_json: str) -> str | None:

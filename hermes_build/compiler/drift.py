@@ -6,7 +6,8 @@ import json
 import os
 import subprocess
 import sys
-from typing import Any
+import tempfile
+from typing import IO, Any
 
 from hermes_build.compiler.diagnostics import Findings, Label, Span
 from hermes_build.compiler.project import Project
@@ -21,40 +22,44 @@ _TAIL = 12
 def probe_handlers(project: Project, findings: Findings) -> tuple[str, ...]:
     """Import every handler, and report what does not fit or does not import.
 
-    Returns the project's own files that this imported, relative to the root: a change in one of
-    them can change the verdict.
+    Returns the project's own files that this imported, relative to the root, without those of an
+    environment inside the project: a change in one of them can change the verdict.
     """
     environment = dict(os.environ)
     paths = [str(project.source_root), environment.get("PYTHONPATH", "")]
     environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", PROBE, project.output],
-            cwd=project.root,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=PATIENCE,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        findings.add(
-            "HB3008",
-            f"importing the handlers took more than {PATIENCE:.0f} seconds",
-            help=("a handler module should only define and register when it is imported",),
-        )
-        return ()
-    try:
-        report = json.loads(done.stdout)
-    except ValueError:
-        tail = done.stderr.decode("utf-8", "replace").strip().splitlines()[-_TAIL:]
-        findings.add(
-            "HB3008",
-            f"importing the handlers ended the process with exit code {done.returncode}",
-            notes=tail,
-            help=("a handler module must not end the process when it is imported",),
-        )
-        return ()
+    # Files, not pipes: a program that a handler starts and leaves behind would keep a pipe open.
+    with tempfile.TemporaryFile() as answer, tempfile.TemporaryFile() as noise:
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", PROBE, project.output],
+                cwd=project.root,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=answer,
+                stderr=noise,
+                timeout=PATIENCE,
+                check=False,
+            )
+        except subprocess.TimeoutExpired:
+            findings.add(
+                "HB3008",
+                f"importing the handlers took more than {PATIENCE:.0f} seconds",
+                notes=_tail(noise),
+                help=("a handler module should only define and register when it is imported",),
+            )
+            return ()
+        answer.seek(0)
+        try:
+            report = json.load(answer)
+        except ValueError:
+            findings.add(
+                "HB3008",
+                f"importing the handlers ended the process with exit code {done.returncode}",
+                notes=_tail(noise),
+                help=("a handler module must not end the process when it is imported",),
+            )
+            return ()
     for row in report["failures"]:
         _failure(row, findings)
     for row in report["mismatches"]:
@@ -62,14 +67,20 @@ def probe_handlers(project: Project, findings: Findings) -> tuple[str, ...]:
     return tuple(_own_files(project, report.get("imported", ())))
 
 
+def _tail(noise: IO[bytes]) -> list[str]:
+    """The last lines of what the handlers printed."""
+    noise.seek(max(0, noise.seek(0, os.SEEK_END) - 4096))
+    return noise.read().decode("utf-8", "replace").strip().splitlines()[-_TAIL:]
+
+
 def _failure(row: dict[str, Any], findings: Findings) -> None:
-    tools = ", ".join(f"`{name}`" for name in row["tools"]) or "no tool"
+    tools = ", ".join(f"`{name}`" for name in row["tools"])
     findings.add(
         "HB3008",
         f"`{row['module']}` fails to import: {row['error']}",
         _span(row),
         label="raised here",
-        notes=(f"lost with it: {tools}",),
+        notes=(f"lost with it: {tools}",) if row["tools"] else (),
     )
 
 
@@ -97,5 +108,7 @@ def _span(place: dict[str, Any]) -> Span | None:
 
 def _own_files(project: Project, imported: list[str]) -> list[str]:
     root = os.path.realpath(project.root) + os.sep
-    real = (os.path.realpath(path) for path in imported)
-    return sorted(path[len(root) :].replace(os.sep, "/") for path in real if path.startswith(root))
+    environment = os.path.realpath(sys.prefix) + os.sep
+    real = {os.path.realpath(path) for path in imported}
+    own = (path for path in real if path.startswith(root) and not path.startswith(environment))
+    return sorted(path[len(root) :].replace(os.sep, "/") for path in own)

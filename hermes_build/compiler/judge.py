@@ -17,11 +17,16 @@ from hermes_build.compiler.verdict import Watch
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The findings by place, on what they rest, and how many files were read."""
+    """The findings by place, on what they rest, and how many files were read.
+
+    ``lasting`` is false where the same files may be judged otherwise the next time: an import can
+    fail for want of anything, such as a package that somebody then installs.
+    """
 
     findings: tuple[Diagnostic, ...]
     watch: Watch
     files: int
+    lasting: bool = True
 
 
 def judge(root: Path, memory: Memory, *, imports: bool) -> Judgement:
@@ -33,7 +38,8 @@ def judge(root: Path, memory: Memory, *, imports: bool) -> Judgement:
     watch = Watch(root)
     watch.add(*SETTINGS)
     project = read_project(root, findings)
-    watch.add(*watched(project))
+    inputs = watched(project)
+    watch.add(*inputs)
     made = build(project, memory, findings)
     found = list(made.findings)
     if made.tree is not None and made.lock is not None:
@@ -41,10 +47,13 @@ def judge(root: Path, memory: Memory, *, imports: bool) -> Judgement:
         found += outdated
         if imports and not outdated:
             drift = Findings()
-            watch.add(*probe_handlers(project, drift))
+            folders = tuple(f"{path}/" for path in inputs)
+            imported = probe_handlers(project, drift)
+            watch.add_read(*(path for path in imported if not path.startswith(folders)))
             found += drift
     files = sum(1 for _ in made.sources)
-    return Judgement(tuple(sorted(found, key=position)), watch, files)
+    lasting = all(one.code != "HB3008" for one in found)
+    return Judgement(tuple(sorted(found, key=position)), watch, files, lasting)
 
 
 def watched(project: Project) -> tuple[str, ...]:

@@ -83,11 +83,24 @@ class Watch:
             except (OSError, Unwatchable):
                 self.seen = None
 
+    def add_read(self, *inputs: str) -> None:
+        """Watch files that somebody has read since the watch began.
 
-def stamp(*more: str) -> str:
+        One that was saved since then may not be what was read: then nothing is remembered.
+        """
+        self.add(*inputs)
+        statuses = (self.seen or {}).get
+        for status in (statuses(path, MISSING) for path in inputs):
+            if status.startswith(REGULAR) and is_young(status, self._clock):
+                self.seen = None
+                return
+
+
+def stamp(*more: str, environment: bool = False) -> str:
     """Return a text that is another when the tool is another: its code, and what it stands on.
 
-    ``more`` are the choices of this run that can change a judgement.
+    ``more`` are the choices of this run that can change a judgement. With ``environment``, so can
+    every installed package, because handlers are imported.
     """
     home = os.path.dirname(hermes_build.__file__)
     try:
@@ -101,7 +114,9 @@ def stamp(*more: str) -> str:
         except OSError:
             continue
         infos = (name.lower() for name in names if name.endswith("-info"))
-        found += sorted(name for name in infos if name.startswith(_PACKAGES))
+        found += sorted(name for name in infos if environment or name.startswith(_PACKAGES))
+    if environment:
+        found.append(os.environ.get("PYTHONPATH", ""))
     parts = [hermes_build.__version__, sys.version, *own, *found, *more]
     return " ".join(parts).replace("\n", " ")
 
