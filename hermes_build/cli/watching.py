@@ -2,49 +2,75 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
-from watchfiles import DefaultFilter, watch
+import click
+from watchfiles import watch
 
 from hermes_build.cli.present import open_project, say
-from hermes_build.compiler.project import Project
-from hermes_build.compiler.root import LOCK
-from hermes_build.compiler.state import STATE
+from hermes_build.compiler.judge import watched
+from hermes_build.compiler.root import LOCK, SETTINGS
+from hermes_build.compiler.tree import is_inside
 
-
-class _Sources(DefaultFilter):
-    """Lets through what a compile reads, and nothing that it writes."""
-
-    def __init__(self, project: Project) -> None:
-        super().__init__()
-        root = project.root
-        self._ours = tuple(str(root / one) for one in (project.output_folder, LOCK, STATE))
-
-    def __call__(self, change: object, path: str) -> bool:
-        return not path.startswith(self._ours) and super().__call__(change, path)  # type: ignore[arg-type]
+_GLANCE_MS = 250
+"""Milliseconds after which to look whether a folder has come or gone, which no event tells."""
 
 
 def watch_project(root: Path, once: Callable[[], int]) -> int:
-    """Run ``once`` now and after each change below ``root``, until interrupted; return its last."""
-    code = once()
-    say("watching for changes; press Ctrl-C to stop")
+    """Run ``once`` now and after each change, until interrupted; return its last exit code.
+
+    ``once`` runs only while a watcher is listening, so that no change falls between two runs.
+    """
+    code = 2
     while True:
-        project, _ = open_project(str(root))
-        folders = [
-            root / project.specs,
-            root / project.toolsets,
-            root / project.templates,
-            *(project.source_root / name.replace(".", "/") for name in project.handlers),
-        ]
-        watched = [one for one in folders if one.exists()]
+        inputs, output = _inputs(root)
+        places = _there(root, inputs)
         changes = watch(
-            *watched,
-            root / project.file,
-            watch_filter=_Sources(project),
+            *places,
+            watch_filter=lambda _, path: _is_read(root, path, output),  # noqa: B023 (used up below)
             raise_interrupt=False,
             debounce=200,
+            rust_timeout=_GLANCE_MS,
+            yield_on_timeout=True,
         )
         if next(changes, None) is None:
             return code
-        code = once()
+        code = _run(once)
+        say("watching for changes; press Ctrl-C to stop")
+        for change in changes:
+            if change or _there(root, inputs) != places:
+                break
+        else:
+            return code
+
+
+def _run(once: Callable[[], int]) -> int:
+    """Compile; settings that are gone for a moment, as while an editor saves, end nothing."""
+    try:
+        return once()
+    except click.ClickException as error:
+        say(error.format_message())
+        return error.exit_code
+
+
+def _inputs(root: Path) -> tuple[tuple[str, ...], str]:
+    """The paths that a compile reads, there or not, and the folder that it writes."""
+    try:
+        project, _ = open_project(str(root))
+    except click.ClickException:
+        return SETTINGS, LOCK
+    output = project.output_folder
+    return (*SETTINGS, *(one for one in watched(project) if one not in (LOCK, output))), output
+
+
+def _there(root: Path, inputs: tuple[str, ...]) -> list[Path]:
+    return [root / path for path in inputs if (root / path).exists()] or [root]
+
+
+def _is_read(root: Path, path: str, output: str) -> bool:
+    """Whether a compile may read a file: hidden ones and compiled Python it passes over."""
+    inner = os.path.relpath(path, root).replace(os.sep, "/")
+    passed_over = any(part[0] == "." or part == "__pycache__" for part in inner.split("/"))
+    return not passed_over and inner != output and not is_inside(inner, output)
