@@ -19,7 +19,7 @@ from hermes_build.cli.present import (
     verdict,
 )
 from hermes_build.compiler.diagnostics import Diagnostic, Findings
-from hermes_build.compiler.freshness import difference, stale, stale_lock
+from hermes_build.compiler.freshness import difference, obstacles, stale, stale_lock
 from hermes_build.compiler.lock import render
 from hermes_build.compiler.memory import Memory, forgetful, open_memory
 from hermes_build.compiler.pipeline import build
@@ -60,6 +60,8 @@ def compile_command(
     """
     if watch and (check_only or show_diff):
         raise click.UsageError("--watch writes: it goes with neither --check nor --diff")
+    if show_diff and form == "json":
+        raise click.UsageError("--diff prints a diff: it does not go with --format json")
 
     # A compile makes many small objects and next to no rubbish: look for it less often.
     gc.set_threshold(50_000, 20, 20)
@@ -126,6 +128,8 @@ def _write(
         )
         code = _finish(project, (*made.findings, *writing), form, color, strict)
     if changes is not None and made.catalog is not None:
+        for path in changes.edited:
+            say(f"{path} had been edited by hand, and is as its sources give it again")
         written = len(changes.created) + len(changes.changed)
         removed = f", removed {len(changes.surplus)}" if changes.surplus else ""
         say(
@@ -155,7 +159,9 @@ def _compare(
         return verdict(found, strict)
     text = difference(project, made.tree, made.lock)
     click.echo(text, nl=False)
-    return int(bool(text))
+    # What a diff cannot show is reported below it.
+    found = (*made.findings, *obstacles(project, made.tree))
+    return max(_finish(project, found, form, color, strict), int(bool(text)))
 
 
 def _finish(

@@ -7,7 +7,7 @@ from hermes_build.compiler.lock import Lock, render
 from hermes_build.compiler.lock_differences import differences
 from hermes_build.compiler.project import Project
 from hermes_build.compiler.root import LOCK
-from hermes_build.compiler.tree import Tree, compare, diff, read_lock, report
+from hermes_build.compiler.tree import Tree, compare, diff, read_lock, report, report_foreign
 
 _SHOWN = 20
 
@@ -28,6 +28,14 @@ def difference(project: Project, tree: Tree, lock: Lock) -> str:
     text = {LOCK: render(lock)}
     of_lock = compare(project.root, text, {LOCK: ""})
     return diff(project.root, tree, changes) + diff(project.root, text, of_lock)
+
+
+def obstacles(project: Project, tree: Tree) -> list[Diagnostic]:
+    """Return a finding for everything that keeps the tree from being written."""
+    findings = Findings()
+    _, owned = read_lock(project.root, LOCK, findings)
+    report_foreign(compare(project.root, tree, owned, project.output_folder), findings)
+    return findings.sorted()
 
 
 def stale_lock(project: Project, lock: Lock) -> list[Diagnostic]:
