@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import os
 import sys
 from importlib import import_module
@@ -68,6 +70,7 @@ def app() -> None:
 
 def run() -> int:
     """Run the command that was asked for, and return the exit code."""
+    _prepare_streams()
     try:
         code = app.main(prog_name="hermes-build", standalone_mode=False)
     except click.ClickException as error:
@@ -75,8 +78,39 @@ def run() -> int:
         return error.exit_code if error.exit_code != 1 else 2
     except (click.Abort, KeyboardInterrupt):
         return 130
-    except BrokenPipeError:
-        # Whoever read our output has read enough; the interpreter must not flush into the void.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except SystemExit:
+        # So click ends a run when whoever read our output has gone. The rest of it reaches nobody,
+        # and neither does the verdict.
+        return 2
+    except OSError as error:
+        return _obstructed(error)
+    except Exception:  # a crash of our own ends in words like everything else
+        import traceback
+
+        traceback.print_exc()
+        click.echo(
+            f"hermes-build {__version__} has crashed, and that is a fault of hermes-build, "
+            "not of your project. Please report it, with the lines above.",
+            err=True,
+        )
+        return 2
     return code if isinstance(code, int) else 0
+
+
+def _prepare_streams() -> None:
+    """Keep any text printable: a pipe gets UTF-8, a terminal what it can show."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            encoding = stream.encoding if stream.isatty() else "utf-8"
+            stream.reconfigure(encoding=encoding, errors="backslashreplace")
+
+
+def _obstructed(error: OSError) -> int:
+    """Say what the system refused: a file, or our own output, which has no name."""
+    full = not error.filename and error.errno == errno.ENOSPC
+    place = "standard output: " if full else f"{error.filename}: " if error.filename else ""
+    click.echo(f"Error: {place}{error.strerror or error}", err=True)
+    if full and sys.stdout is not None:
+        # What is left in the buffer must not fail a second time when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 2

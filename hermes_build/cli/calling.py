@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from hermes_build.cli.present import Undecided, open_project, print_report, project_option
+from hermes_build.cli.present import Undecided, project_option, sound_project
 from hermes_build.compiler.project import Project
 
 
@@ -24,14 +24,11 @@ def call_command(tool: str, arguments: str, start: str) -> int:
     The compiled registry and the tool's own handler are used, as an agent would use them. Prints
     what a model would read. Exit code 1 says that the result is an error.
     """
-    project, findings = open_project(start)
-    if findings.has_errors:
-        print_report(findings.sorted(), project.root, "full", "auto")
-        raise Undecided("the settings have errors")
-    text = sys.stdin.read() if arguments == "-" else arguments
+    project = sound_project(start)
+    text = sys.stdin.buffer.read() if arguments == "-" else arguments
     try:
         args = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise Undecided(f"the arguments are not JSON: {error}") from error
     result = open_registry(project).call(tool, args)
     if isinstance(result, str):

@@ -12,11 +12,11 @@ import click
 from hermes_build.cli.present import (
     Undecided,
     counted,
-    open_project,
     print_report,
     project_option,
     report_options,
     say,
+    sound_project,
     verdict,
 )
 from hermes_build.cli.putting import existing, put
@@ -69,7 +69,7 @@ def import_json(
 
     `-` reads standard input.
     """
-    project, _ = open_project(start)
+    project = sound_project(start)
     findings = Findings()
     try:
         data = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
@@ -108,7 +108,7 @@ def import_python(
     hermes-build import python tools.registry:registry --toolsets toolsets:TOOLSETS
     --preload model_tools --python path/to/its/venv/bin/python
     """
-    project, _ = open_project(start)
+    project = sound_project(start)
     findings = Findings()
     live = read_registry(place, findings, toolsets=toolsets, python=python, preload=preload)
     return _bring(
@@ -147,7 +147,9 @@ def _bring(
     if standing and not force:
         shown = ", ".join(standing[:5]) + (" …" if len(standing) > 5 else "")
         raise Undecided(f"{counted(len(standing), 'file')} exist already ({shown}): see --force")
-    put(project.root, made.files, replace=tuple(standing))
+    present = existing(project.root, made.companions)
+    missing = {path: text for path, text in made.companions.items() if path not in present}
+    put(project.root, {**missing, **made.files}, replace=tuple(standing))
     found = findings.sorted()
     if found or form == "json":
         print_report(found, project.root, form, color)

@@ -70,6 +70,8 @@ def root_of(start: str) -> str:
         return find_root(start)
     except NoProject as error:
         raise Undecided(str(error)) from error
+    except FileNotFoundError as error:
+        raise Undecided("the current folder is gone: somebody has deleted it") from error
 
 
 def open_project(start: str) -> tuple[Project, Findings]:
@@ -81,6 +83,19 @@ def open_project(start: str) -> tuple[Project, Findings]:
 
     findings = Findings()
     return read_project(Path(root_of(start)), findings), findings
+
+
+def sound_project(start: str) -> Project:
+    """Return the project at or above ``start``, for commands that cannot do with half its settings.
+
+    Raises:
+        Undecided: there is none, or its settings have errors, which are printed.
+    """
+    project, findings = open_project(start)
+    if findings.has_errors:
+        print_report(findings.sorted(), project.root, "full", "auto")
+        raise Undecided("the settings have errors")
+    return project
 
 
 def coloured(color: str) -> bool:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from hermes_build.cli.present import counted, open_project, print_report, project_option, say
+from hermes_build.cli.present import counted, print_report, project_option, say, sound_project
 from hermes_build.cli.putting import put
 from hermes_build.compiler.diagnostics import Findings
 from hermes_build.compiler.scaffold import project_scaffold, tool_scaffold
@@ -41,7 +41,7 @@ def new_command(
     tool: str, toolset: str | None, is_async: bool, no_handler: bool, start: str
 ) -> int:
     """Write the spec of a new TOOL, and a handler to fill in."""
-    project, _ = open_project(start)
+    project = sound_project(start)
     findings = Findings()
     made = tool_scaffold(
         project,
