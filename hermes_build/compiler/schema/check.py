@@ -14,8 +14,8 @@ from hermes_build.compiler.schema.judge import Reason
 from hermes_build.compiler.schema.link import Checked, Linked, link
 from hermes_build.compiler.schema.part import Part
 from hermes_build.compiler.schema.proofs import check_proofs
-from hermes_build.compiler.schema.refs import Siblings
 from hermes_build.compiler.schema.shape import check_depth, check_shape, older_dialect
+from hermes_build.compiler.schema.siblings import Siblings
 from hermes_build.compiler.schema.values import check_values
 
 

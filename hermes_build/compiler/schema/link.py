@@ -10,12 +10,12 @@ from hermes_build.compiler.keywords import IN_PLACE, Pointer, children, rebuild,
 from hermes_build.compiler.schema.part import Part
 from hermes_build.compiler.schema.refs import (
     Refusal,
-    Siblings,
     Target,
     fragment,
     resolve,
     schema_at,
 )
+from hermes_build.compiler.schema.siblings import Siblings
 from hermes_build.ir import JsonObject, Schema
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -13,6 +12,7 @@ from hermes_build.compiler.keywords import HOLDS, KNOWN, Pointer, subschemas
 from hermes_build.compiler.load import Document
 from hermes_build.compiler.nearest import nearest
 from hermes_build.compiler.schema.part import Part
+from hermes_build.compiler.schema.siblings import Siblings
 from hermes_build.compiler.spec import is_shared_document
 from hermes_build.ir import Schema
 
@@ -21,37 +21,6 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 _URI = re.compile(r"(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/?#]|%[0-9A-Fa-f]{2})*")
 _INDEX = re.compile(r"0|[1-9][0-9]*")
 _BAD_ESCAPE = re.compile(r"~(?![01])")
-
-
-def _none(path: str) -> tuple[Document, ...]:
-    return ()
-
-
-@dataclass(frozen=True, slots=True)
-class Siblings:
-    """The files that a ``$ref`` may name: those of the specs folder.
-
-    ``folder`` is the specs folder and ``paths`` are its files, relative to the project with forward
-    slashes; ``documents`` gives what a file of these holds.
-    """
-
-    folder: str = ""
-    paths: frozenset[str] = frozenset()
-    documents: Callable[[str], tuple[Document, ...]] = _none
-
-    def watched(self) -> tuple[Siblings, set[str]]:
-        """Return the same files, and a set that gathers the paths that are looked into.
-
-        What is found of a schema, mistakes included, holds as long as these files stay the same;
-        a path without a file is among them.
-        """
-        seen: set[str] = set()
-
-        def documents(path: str) -> tuple[Document, ...]:
-            seen.add(path)
-            return self.documents(path)
-
-        return replace(self, documents=documents), seen
 
 
 @dataclass(frozen=True, slots=True)
