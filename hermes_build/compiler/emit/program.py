@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from hermes_build import layout
 from hermes_build.compiler.canonical import digest
 from hermes_build.compiler.diagnostics import Findings, Span
 from hermes_build.compiler.digests import Digests
-from hermes_build.compiler.emit.gate import Refused, check_module, check_registry
+from hermes_build.compiler.emit.gate import (
+    Refused,
+    check_module,
+    check_package,
+    check_registry,
+)
 from hermes_build.compiler.emit.registry import catalogue, package_module, registry_module
 from hermes_build.compiler.emit.render import Renderer, TemplateFailed, builtin_templates
 from hermes_build.compiler.emit.stubs import Stub, StubRequest, make_stubs
@@ -30,6 +36,14 @@ class Emitted:
     tree: Tree
     modules: Mapping[str, str] = field(default_factory=dict)
     templates: Mapping[str, str] = field(default_factory=dict)
+
+
+class _Barred(Exception):
+    """The gate refuses a file that came out of a template."""
+
+    def __init__(self, path: str, template: str, why: Refused) -> None:
+        super().__init__(str(why))
+        self.path, self.template = path, template
 
 
 def module_name(tool: str) -> str:
@@ -66,35 +80,38 @@ def emit(
     wanted: list[Tool] = []
     for tool in catalog.tools:
         kept = memory.stubs.get(tool.name)
-        text = _standing(project, paths[tool.name], kept, keys[tool.name])
-        if kept is None or text is None:
+        standing = _standing(project, paths[tool.name], kept, keys[tool.name])
+        if kept is None or standing is None:
             wanted.append(tool)
         else:
-            tree[paths[tool.name]] = text
+            tree[paths[tool.name]] = standing
             _say(tool, kept.problems, locate, findings)
     try:
-        made = _modules(project, renderer, wanted, marks, jobs)
-        for tool, (text, problems) in zip(wanted, made, strict=True):
-            tree[paths[tool.name]] = text
+        made = _modules(project, renderer, wanted, paths, marks, jobs)
+        for tool, (data, problems) in zip(wanted, made, strict=True):
+            tree[paths[tool.name]] = data
             _say(tool, problems, locate, findings)
-            memory.keep_stub(tool.name, RememberedStub(keys[tool.name], digest(text), problems))
+            memory.keep_stub(tool.name, RememberedStub(keys[tool.name], digest(data), problems))
         records, mark = catalogue(
             catalog, registered, {name: one.schema for name, one in marks.items()}
         )
-        registry = registry_module(renderer, mark)
-        check_registry(registry)
-        tree[f"{folder}/registry.py"] = registry.encode()
         tree[f"{folder}/{layout.CATALOGUE}"] = records
-        tree[f"{folder}/__init__.py"] = package_module(renderer, PACKAGE_DOCSTRING).encode()
-        tree[f"{folder}/tools/__init__.py"] = package_module(renderer, TOOLS_DOCSTRING).encode()
+        text = registry_module(renderer, mark)
+        tree |= _passed(f"{folder}/registry.py", "registry.py.jinja", text, check_registry)
+        for inner, docstring in (("", PACKAGE_DOCSTRING), ("tools/", TOOLS_DOCSTRING)):
+            text = package_module(renderer, docstring)
+            path = f"{folder}/{inner}__init__.py"
+            tree |= _passed(path, "package.py.jinja", text, check_package)
     except TemplateFailed as error:
         path = f"{project.templates}/{error.name}"
         findings.add("HB5007", f"`{error.name}`: {error.message}", Span(path, error.line))
         return None
-    except Refused as error:
+    except _Barred as error:
+        path = f"{project.templates}/{error.template}"
         findings.add(
             "HB5006",
-            f"generated code was refused: {error}",
+            f"`{error.path}` would hold what is never generated: {error}",
+            Span(path) if (project.root / path).is_file() else None,
             help=("a template of the project's own may hold only what the built-in ones do",),
         )
         return None
@@ -134,10 +151,20 @@ def _standing(project: Project, path: str, kept: RememberedStub | None, key: str
     return data if digest(data) == kept.module else None
 
 
+def _passed(path: str, template: str, text: str, check: Callable[[str], object]) -> Tree:
+    """One file of the tree, past the gate."""
+    try:
+        check(text)
+    except Refused as why:
+        raise _Barred(path, template, why) from why
+    return {path: text.encode()}
+
+
 def _modules(
     project: Project,
     renderer: Renderer,
     tools: Sequence[Tool],
+    paths: Mapping[str, str],
     marks: Mapping[str, Digests],
     jobs: int,
 ) -> list[tuple[bytes, tuple[str, ...]]]:
@@ -149,8 +176,9 @@ def _modules(
     for tool in tools:
         stub = stubs[tool.name]
         text = _tool_module(renderer, tool, stub, marks[tool.name].schema)
-        check_module(text, project.models)
-        made.append((text.encode(), stub.problems))
+        check = partial(check_module, kind=project.models, tool=tool.name)
+        path = paths[tool.name]
+        made.append((_passed(path, "tool.py.jinja", text, check)[path], stub.problems))
     return made
 
 
