@@ -10,10 +10,11 @@ from typing import Any
 _WIDTH = 100
 _KEY_WIDTH = 1_000  # Readers look for the `:` of a simple key within 1,024 characters.
 _FLOW_DEPTH = 2
+_FLOW_KEYS = 12
 _MAX_INTEGER = 2**53
 
 _PLAIN = re.compile(r"(?:[^\W\d]|/)[^\n\t:#\\]*(?:(?::(?=\S)|(?<=\S)#)[^\n\t:#\\]*)*")
-_FLOW_PLAIN = re.compile(r"[^\W\d][^\n\t:#\\,\[\]{}]*|/[^\n\t:#\\,\[\]{}]*")
+_FLOW_PLAIN = re.compile(r"(?:[^\W\d]|/)[^\n\t:#\\,?\[\]{}]*")
 # What YAML 1.1 or some reader of 1.2 takes for a boolean, a null or a number, in lower case.
 _TAKEN = frozenset(
     ("null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf", "infinity")
@@ -32,7 +33,7 @@ def dump(value: Any, *, comment: str = "") -> str:
         ValueError: The value holds something the dialect refuses: an infinite number, an integer
             beyond ±2^53, a lone surrogate.
     """
-    head = "".join(f"# {line}".rstrip() + "\n" for line in comment.splitlines())
+    head = "".join(f"# {_visible(line)}".rstrip() + "\n" for line in comment.splitlines())
     if isinstance(value, dict | list) and value:
         return head + "\n".join(_block(value, 0)) + "\n"
     return head + _scalar(value, 0) + "\n"
@@ -46,31 +47,21 @@ def _block(value: Any, indent: int) -> Iterator[str]:
             if len(name) > _KEY_WIDTH:
                 yield f"{pad}? {name}"
                 name = ""
-            yield from _after(f"{pad}{name}:", one, indent, list_indent=indent)
+            yield from _entry(f"{pad}{name}:", one, indent)
     else:
         for one in value:
-            yield from _item(f"{pad}-", one, indent)
+            yield from _entry(f"{pad}-", one, indent)
 
 
-def _after(head: str, value: Any, indent: int, *, list_indent: int) -> Iterator[str]:
+def _entry(head: str, value: Any, indent: int) -> Iterator[str]:
+    """Yield the lines of a value behind its key or its dash."""
     flow = _flow(value, _FLOW_DEPTH)
     if flow is not None and len(head) + 1 + len(flow) <= _WIDTH:
         yield f"{head} {flow}"
     elif isinstance(value, dict | list) and value:
-        yield head
-        yield from _block(value, indent + 2)
-    else:
-        yield f"{head} {_scalar(value, indent)}"
-
-
-def _item(head: str, value: Any, indent: int) -> Iterator[str]:
-    flow = _flow(value, _FLOW_DEPTH)
-    if flow is not None and len(head) + 1 + len(flow) <= _WIDTH:
-        yield f"{head} {flow}"
-    elif isinstance(value, dict | list) and value:
-        # The first line of the collection stands behind the dash.
         lines = _block(value, indent + 2)
-        yield head + next(lines)[indent + 1 :]
+        # A collection in a list begins behind the dash, one in a mapping below the key.
+        yield head + next(lines)[indent + 1 :] if head.endswith("-") else head
         yield from lines
     else:
         yield f"{head} {_scalar(value, indent)}"
@@ -81,15 +72,20 @@ def _flow(value: Any, depth: int) -> str | None:
     if isinstance(value, dict):
         if not value:
             return "{}"
+        if len(value) > _FLOW_KEYS:
+            return None
         parts = [(_flow_text(key), _flow_part(one, depth)) for key, one in value.items()]
-        if any(one is None for _, one in parts) or len(value) > 12:
+        nested = sum(isinstance(one, dict) and bool(one) for one in value.values())
+        if any(one is None for _, one in parts) or nested > 1:
             return None
         return "{" + ", ".join(f"{key}: {one}" for key, one in parts) + "}"
     if isinstance(value, list):
         if not value:
             return "[]"
-        items = [_flow_part(one, depth) for one in value[:_WIDTH]]
-        if len(value) > _WIDTH or any(one is None for one in items):
+        if len(value) > _WIDTH:
+            return None
+        items = [_flow_part(one, depth) for one in value]
+        if any(one is None for one in items):
             return None
         return "[" + ", ".join(str(one) for one in items) + "]"
     return None
@@ -160,6 +156,11 @@ def _escaped(one: str) -> str:
     if 0xD800 <= code <= 0xDFFF:
         raise ValueError(f"U+{code:04X} is half a character (a surrogate)")
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
+def _visible(line: str) -> str:
+    """Return a comment's line with a mark in place of what must not stand in YAML text."""
+    return "".join(one if one.isprintable() or one in _KEPT else "\ufffd" for one in line)
 
 
 def _literal(value: str, indent: int) -> str | None:

@@ -44,7 +44,7 @@ def read(
         return []
     documents: list[tuple[int, int, Any]] = []
     found = Findings()
-    reader = _Reader(lines, found)
+    reader = Reader(lines, found)
     index = -1
     try:
         for index, root in enumerate(yaml12.nodes(text, libyaml=libyaml)):
@@ -72,7 +72,7 @@ class _GiveUp(Exception):
     """The document is beyond reading; its finding has been made."""
 
 
-class _Reader:
+class Reader:
     """Builds the values of one document after the other."""
 
     def __init__(self, lines: Lines, findings: Findings) -> None:
@@ -241,11 +241,20 @@ class _Reader:
     def _check_tag(self, node: Node) -> None:
         # A plain scalar, a quoted one and a collection each hide a lone `!` in a way of their own,
         # but all of them begin at their tag.
-        match = _TAG.match(self._text, node.start_mark.index)
-        if match is not None:
+        start = node.start_mark.index
+        match = _TAG.match(self._text, start)
+        if match is not None and not self._begins_with_key(node, start):
             end = re.compile(r"[^\s,\[\]{}]*").match(self._text, match.start(1))
             add_tag(self._lines.span(match.start(1), end.end() if end else 0), self._findings)
             self._fail()
+
+    @staticmethod
+    def _begins_with_key(node: Node, start: int) -> bool:
+        """Whether a mapping begins where its first key does, so that the tag is the key's."""
+        inner = node.value
+        return bool(
+            node.__class__ is MappingNode and inner and inner[0][0].start_mark.index == start
+        )
 
     def _check_cut(self, node: Node) -> None:
         """Warn of a `#` that touches its word, behind several plain words or an empty value."""
