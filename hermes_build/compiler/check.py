@@ -22,11 +22,15 @@ SHORTEST_DESCRIPTION = 12
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """One tool under the rules: ``texts`` and ``schemas`` carry pointers into its document."""
+    """One tool under the rules: ``texts`` and ``schemas`` carry pointers into its document.
+
+    ``prose`` is all texts in one: a rule looks there first, and most often finds nothing.
+    """
 
     tool: Tool
     doc: Document
-    texts: tuple[tuple[Pointer, str], ...]
+    texts: tuple[tuple[Pointer, Pointer, str], ...]
+    prose: str
     schemas: tuple[tuple[Pointer, dict[str, Any]], ...]
 
 
@@ -59,7 +63,9 @@ def lint(tool: Tool, doc: Document, findings: Findings) -> None:
         for at, schema in subschemas(doc.value.get(root), (root,)):
             if isinstance(schema, dict):
                 schemas.append((at, schema))
-    subject = Subject(tool, doc, tuple(_texts(tool, schemas)), tuple(schemas))
+    texts = tuple(_texts(tool, schemas))
+    prose = "\n".join([text for _, _, text in texts])
+    subject = Subject(tool, doc, texts, prose, tuple(schemas))
     for rule in RULES:
         if not ours and not rule.foreign:
             continue
@@ -80,29 +86,35 @@ def lint(tool: Tool, doc: Document, findings: Findings) -> None:
             )
 
 
+_TEXTS = tuple((key, (key,)) for key in ("description", "title", "default", "const", "$comment"))
+
+
 def _texts(
     tool: Tool, schemas: list[tuple[Pointer, dict[str, Any]]]
-) -> Iterator[tuple[Pointer, str]]:
-    """Every text of the tool that reaches a model: prose, names, enum members, string defaults."""
-    yield ("description",), tool.description
+) -> Iterator[tuple[Pointer, Pointer, str]]:
+    """Every text of the tool that reaches a model: prose, names, enum members, string defaults.
+
+    Each comes with the two halves of its pointer, which only a finding puts together.
+    """
+    yield ("description",), (), tool.description
     if tool.title:
-        yield ("title",), tool.title
+        yield ("title",), (), tool.title
     for at, schema in schemas:
-        for keyword in ("description", "title", "default", "const", "$comment"):
+        for keyword, more in _TEXTS:
             text = schema.get(keyword)
-            if isinstance(text, str):
-                yield (*at, keyword), text
+            if text.__class__ is str:
+                yield at, more, text
         for keyword in ("enum", "examples"):
             members = schema.get(keyword)
-            if isinstance(members, list):
+            if members.__class__ is list:
                 for nth, member in enumerate(members):
                     if isinstance(member, str):
-                        yield (*at, keyword, nth), member
+                        yield at, (keyword, nth), member
         properties = schema.get("properties")
-        if isinstance(properties, dict):
+        if properties.__class__ is dict and not "".join(properties).isascii():
             for name in properties:
                 if not name.isascii():
-                    yield (*at, "properties", name), name
+                    yield at, ("properties", name), name
 
 
 def _missing(subject: Subject) -> Iterator[Hit]:
@@ -145,8 +157,6 @@ def hidden_characters(text: str) -> list[tuple[int, str]]:
     Emoji keep theirs: a joiner between emoji, and the tag sequences of flags. So does a joiner
     between letters of scripts that need it.
     """
-    if text.isascii() and text.isprintable():
-        return []
     flags = [match.span() for match in _TAG_SEQUENCE.finditer(text)]
     found = []
     for match in _HIDDEN.finditer(text):
@@ -180,43 +190,83 @@ def _joins(text: str, at: int) -> bool:
 
 
 def _hidden(subject: Subject) -> Iterator[Hit]:
-    for at, text in subject.texts:
+    if not _HIDDEN.search(subject.prose):
+        return
+    for at, more, text in subject.texts:
         found = hidden_characters(text)
         if found:
             names = ", ".join(dict.fromkeys(name for _, name in found[:4]))
-            more = f" and {len(found) - 4} more" if len(found) > 4 else ""
+            others = f" and {len(found) - 4} more" if len(found) > 4 else ""
             yield Hit(
-                at,
-                f"a text of `{subject.tool.name}` holds hidden characters: {names}{more}",
+                (*at, *more),
+                f"a text of `{subject.tool.name}` holds hidden characters: {names}{others}",
                 label=f"first one at character {found[0][0] + 1} of the text",
                 help=("remove them: a reviewer cannot see what a model reads",),
             )
 
 
-_INSTRUCTION = re.compile(
-    r"""
-      \b(?:ignore|disregard|forget|override)\b[^.\n]{0,40}\b(?:previous|prior|above|earlier|other|all|system)\b
-        [^.\n]{0,30}\b(?:instructions?|prompts?|messages?|rules|tools?|guidelines)\b
-    | \b(?:do\s+not|don't|never)\s+(?:tell|inform|mention|reveal|show|notify)\b
-        [^.\n]{0,30}\b(?:users?|anyone|human)\b
-    | <\s*/?\s*(?:system|assistant|important|instructions?|user)\s*>
-    | \[\s*/?\s*(?:INST|SYSTEM)\s*\]
-    | <\|[a-z_]+\|>
-    | \byou\s+are\s+now\b | \byour\s+(?:new\s+)?(?:system\s+prompt|instructions\s+are)\b
-    | \b(?:always|must|first)\b[^.\n]{0,40}\b(?:before|instead\s+of|prior\s+to)\b
-        [^.\n]{0,30}\b(?:any\s+other|every\s+other|all\s+other)\b[^.\n]{0,20}\btools?\b
-    """,
-    re.IGNORECASE | re.VERBOSE,
+# What marks a text as an instruction, in lower case. A pattern is costly beside a look for words:
+# it is tried only where one word of each of its groups is.
+_INSTRUCTIONS: tuple[tuple[tuple[tuple[str, ...], ...], re.Pattern[str]], ...] = (
+    (
+        (("ignore", "disregard", "forget", "override"),),
+        re.compile(
+            r"\b(?:ignore|disregard|forget|override)\b[^.\n]{0,40}"
+            r"\b(?:previous|prior|above|earlier|other|all|system)\b[^.\n]{0,30}"
+            r"\b(?:instructions?|prompts?|messages?|rules|tools?|guidelines)\b"
+        ),
+    ),
+    (
+        (("not", "don't", "never"), ("tell", "inform", "mention", "reveal", "show", "notify")),
+        re.compile(
+            r"\b(?:do\s+not|don't|never)\s+(?:tell|inform|mention|reveal|show|notify)\b"
+            r"[^.\n]{0,30}\b(?:users?|anyone|human)\b"
+        ),
+    ),
+    (
+        (("<", "["),),
+        re.compile(
+            r"<\s*/?\s*(?:system|assistant|important|instructions?|user)\s*>"
+            r"|\[\s*/?\s*(?:inst|system)\s*\]|<\|[a-z_]+\|>"
+        ),
+    ),
+    (
+        (("you",),),
+        re.compile(
+            r"\byou\s+are\s+now\b|\byour\s+(?:new\s+)?(?:system\s+prompt|instructions\s+are)\b"
+        ),
+    ),
+    (
+        (("other",), ("always", "must", "first"), ("before", "instead", "prior")),
+        re.compile(
+            r"\b(?:always|must|first)\b[^.\n]{0,40}\b(?:before|instead\s+of|prior\s+to)\b"
+            r"[^.\n]{0,30}\b(?:any|every|all)\s+other\b[^.\n]{0,20}\btools?\b"
+        ),
+    ),
 )
 
 
+def instruction(text: str) -> str | None:
+    """Return the part of a text that reads like an instruction to the model, if there is one."""
+    folded = text.lower()
+    if len(folded) != len(text):  # a letter that lower case makes longer would shift the place
+        folded = "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
+    for groups, pattern in _INSTRUCTIONS:
+        if all(any(word in folded for word in words) for words in groups):
+            found = pattern.search(folded)
+            if found:
+                return " ".join(text[found.start() : found.end()].split())
+    return None
+
+
 def _instruction(subject: Subject) -> Iterator[Hit]:
-    for at, text in subject.texts:
-        found = _INSTRUCTION.search(text)
-        if found:
-            quoted = " ".join(found.group().split())
+    if instruction(subject.prose) is None:
+        return
+    for at, more, text in subject.texts:
+        quoted = instruction(text)
+        if quoted is not None:
             yield Hit(
-                at,
+                (*at, *more),
                 f"a text of `{subject.tool.name}` reads like an instruction to the model",
                 label=f"“{quoted[:60]}”",
                 help=("describe the tool; what a model must do belongs in the agent's prompt",),
@@ -265,6 +315,10 @@ def _confusable(subject: Subject) -> Iterator[Hit]:
     for at, schema in subject.schemas:
         properties = schema.get("properties")
         if not isinstance(properties, dict) or len(properties) < 2:
+            continue
+        if "".join(properties).isascii() and len({one.lower() for one in properties}) == len(
+            properties
+        ):
             continue
         seen: dict[str, str] = {}
         for name in properties:

@@ -29,8 +29,8 @@ class Digests:
     authored: str
 
 
-def digests(tool: Tool, text: str) -> Digests:
-    """Return the digests of one tool whose document has the given text."""
+def digests(tool: Tool, source: str) -> Digests:
+    """Return the digests of one tool, whose document's text has the digest ``source``."""
     runtime = tool_record(tool, None, "")
     for key in ("schema", "output_schema", "source", "digest", "title"):
         runtime.pop(key, None)
@@ -39,7 +39,7 @@ def digests(tool: Tool, text: str) -> Digests:
         schemas["output_schema"] = tool.output_schema  # type: ignore[assignment]
     prompt = _as_authored([definition(tool), tool.title])
     return Digests(
-        source=digest(text.encode()),
+        source=source,
         args=value_digest(strip_prompt(tool.parameters)),
         result=None
         if tool.output_schema is None

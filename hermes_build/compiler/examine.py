@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from hermes_build.compiler.canonical import digest
 from hermes_build.compiler.check import lint
 from hermes_build.compiler.diagnostics import Diagnostic, Findings
 from hermes_build.compiler.digests import Digests, digests
@@ -26,13 +27,15 @@ Kind = Literal["specs", "toolsets"]
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """What one file declares: ``digests`` stand beside ``tools``.
+    """What one file declares: ``texts``, the digests of their documents, stand beside ``tools``.
 
-    ``refs`` names the other files that its references reach, with their digests: a verdict on
-    this file holds as long as they stay the same.
+    ``digests`` do too, once somebody has asked for them with `with_digests`. ``refs`` names the
+    other files that its references reach, with their digests: a verdict on this file holds as
+    long as they stay the same.
     """
 
     tools: tuple[Tool, ...] = ()
+    texts: tuple[str, ...] = ()
     digests: tuple[Digests, ...] = ()
     toolsets: tuple[Toolset, ...] = ()
     servers: tuple[Server, ...] = ()
@@ -46,7 +49,8 @@ def examine(source: Source, kind: Kind, sources: Sources, siblings: Siblings) ->
     findings = Findings()
     documents = sources.parsed(source, findings)
     tools: list[Tool] = []
-    marks: list[Digests] = []
+    texts: list[str] = []
+    lines = source.text.split("\n") if len(documents) > 1 else [source.text]
     toolsets: list[Toolset] = []
     servers: list[Server] = []
     # A mistake in another file is remembered with this one: what counts is each file looked into.
@@ -66,16 +70,22 @@ def examine(source: Source, kind: Kind, sources: Sources, siblings: Siblings) ->
             tool = _tool(doc, siblings, findings)
             if tool is not None:
                 tools.append(tool)
-                marks.append(digests(tool, _text(source, documents, nth)))
+                texts.append(_text_digest(lines, documents, nth))
     return Declared(
         tools=tuple(tools),
-        digests=tuple(marks),
+        texts=tuple(texts),
         toolsets=tuple(toolsets),
         servers=tuple(servers),
         suppressions=source.suppressions(),
         findings=tuple(findings),
         refs=tuple((path, _digest(sources, path)) for path in sorted(refs)),
     )
+
+
+def with_digests(declared: Declared) -> Declared:
+    """Return the same with the digests of its tools."""
+    pairs = zip(declared.tools, declared.texts, strict=True)
+    return replace(declared, digests=tuple(digests(tool, text) for tool, text in pairs))
 
 
 def _tool(doc: Document, siblings: Siblings, findings: Findings) -> Tool | None:
@@ -117,14 +127,12 @@ def _shared(doc: Document, siblings: Siblings, findings: Findings) -> None:
     check_shared(doc, findings, siblings)
 
 
-def _text(source: Source, documents: tuple[Document, ...], nth: int) -> str:
-    """The lines of one document: from its first to the one before the next document's first."""
-    if len(documents) == 1:
-        return source.text
-    lines = source.text.splitlines(keepends=True)
-    start = documents[nth].line - 1
-    end = documents[nth + 1].line - 1 if nth + 1 < len(documents) else len(lines)
-    return "".join(lines[start:end])
+def _text_digest(lines: list[str], documents: tuple[Document, ...], nth: int) -> str:
+    """The digest of one document's lines: from its first to the next document's first."""
+    if len(documents) > 1:
+        end = documents[nth + 1].line - 1 if nth + 1 < len(documents) else len(lines)
+        lines = lines[documents[nth].line - 1 : end]
+    return digest("\n".join(lines).encode())
 
 
 def _digest(sources: Sources, path: str) -> str:

@@ -88,8 +88,8 @@ def subschemas(schema: Any, at: Pointer = ()) -> Iterator[tuple[Pointer, Schema]
     while stack:
         pointer, node = stack.pop()
         yield pointer, node
-        if node.__class__ is dict and not _HOLDING.isdisjoint(node):  # type: ignore[arg-type]
-            stack += children(pointer, node)[::-1]  # type: ignore[arg-type]
+        if node.__class__ is dict and not _HOLDING.isdisjoint(node):
+            stack += children(pointer, node)[::-1]
 
 
 def children(pointer: Pointer, schema: JsonObject) -> list[tuple[Pointer, Schema]]:

@@ -46,15 +46,19 @@ class Memory:
 
     def recall(self, source: Source, kind: str, sources: Sources) -> Declared | None:
         """Return what a file of the same content declared, if its references are the same too."""
-        row = self.declared.get(source.path)
-        if row is None or row[0] != source.digest or row[1] != kind:
-            return None
-        for path, digest in row[2]["refs"]:
-            other = sources.get(path)
-            if (other.digest if other else "") != digest:
+        try:
+            digest, as_kind, data = self.declared[source.path]
+            if digest != source.digest or as_kind != kind:
                 return None
-        self._fresh[source.path] = row
-        return _declared(row[2])
+            for path, seal in data["refs"]:
+                other = sources.get(path)
+                if (other.digest if other else "") != seal:
+                    return None
+            declared = _declared(data)
+        except (KeyError, ValueError, TypeError):  # not there, or damaged
+            return None
+        self._fresh[source.path] = self.declared[source.path]
+        return declared
 
     def keep(self, source: Source, kind: str, declared: Declared) -> None:
         """Remember what a file declares."""
@@ -112,6 +116,7 @@ _DIGEST_FIELDS = attrgetter(*Digests.__slots__)
 def _declared_json(declared: Declared) -> dict[str, Any]:
     return {
         "tools": [_tool_json(tool) for tool in declared.tools],
+        "texts": declared.texts,
         "digests": [_DIGEST_FIELDS(one) for one in declared.digests],
         "toolsets": [astuple(one) for one in declared.toolsets],
         "servers": [astuple(one) for one in declared.servers],
@@ -133,6 +138,7 @@ def _tool_json(tool: Tool) -> list[Any]:
 def _declared(data: dict[str, Any]) -> Declared:
     return Declared(
         tools=tuple(_tool(row) for row in data["tools"]),
+        texts=tuple(data["texts"]),
         digests=tuple(Digests(*row) for row in data["digests"]),
         toolsets=tuple(_toolset(row) for row in data["toolsets"]),
         servers=tuple(_server(row) for row in data["servers"]),

@@ -9,7 +9,7 @@ from hermes_build.compiler.bindings import check_bindings, find_bindings
 from hermes_build.compiler.diagnostics import Diagnostic, Findings, Span
 from hermes_build.compiler.digests import Digests
 from hermes_build.compiler.emit.program import emit
-from hermes_build.compiler.examine import Declared, Kind, examine
+from hermes_build.compiler.examine import Declared, Kind, examine, with_digests
 from hermes_build.compiler.load import Source, find_sources, read_source
 from hermes_build.compiler.lock import Lock
 from hermes_build.compiler.memory import Memory
@@ -145,6 +145,6 @@ def _examined(
 ) -> Declared:
     declared = memory.recall(source, kind, sources)
     if declared is None:
-        declared = examine(source, kind, sources, siblings)
+        declared = with_digests(examine(source, kind, sources, siblings))
         memory.keep(source, kind, declared)
     return declared

@@ -11,7 +11,7 @@ from hermes_build.compiler.keywords import HOLDS, TYPES, Pointer, steps
 from hermes_build.compiler.load import Document
 from hermes_build.compiler.schema.explain import metaschema_reasons
 from hermes_build.compiler.schema.judge import Reason
-from hermes_build.compiler.schema.link import Checked, Linked, link
+from hermes_build.compiler.schema.link import Checked, Fits, Linked, link
 from hermes_build.compiler.schema.part import Part
 from hermes_build.compiler.schema.proofs import check_proofs
 from hermes_build.compiler.schema.shape import check_depth, check_shape, older_dialect
@@ -39,8 +39,11 @@ def check_schema(
         part.report("HB1101", "a schema must be a mapping", label="not a schema")
         return None
     rooted = _root_is_object(part) if root_object else True
-    linked = _settled(part, siblings)
-    return Checked(linked.schema, linked.files) if linked is not None and rooted else None
+    settled = _settled(part, siblings)
+    if settled is None or not rooted:
+        return None
+    linked, fits = settled
+    return Checked(linked.schema, linked.files, fits)
 
 
 def check_shared(document: Document, findings: Findings, siblings: Siblings) -> None:
@@ -49,11 +52,11 @@ def check_shared(document: Document, findings: Findings, siblings: Siblings) -> 
     _settled(Part(document, (), schema, findings, shared=True), siblings)
 
 
-def _settled(part: Part, siblings: Siblings) -> Linked | None:
-    linked = _judged(part, siblings)
-    if linked is not None:
-        check_values(linked, unsatisfiable=check_proofs(linked))
-    return linked
+def _settled(part: Part, siblings: Siblings) -> tuple[Linked, Fits] | None:
+    judged = _judged(part, siblings)
+    if judged is not None:
+        check_values(judged[0], unsatisfiable=check_proofs(judged[0]))
+    return judged
 
 
 def _root_is_object(part: Part) -> bool:
@@ -89,8 +92,8 @@ def _root_is_object(part: Part) -> bool:
     return not part.ours
 
 
-def _judged(part: Part, siblings: Siblings) -> Linked | None:
-    """Report what makes a schema no schema, and link it."""
+def _judged(part: Part, siblings: Siblings) -> tuple[Linked, Fits] | None:
+    """Report what makes a schema no schema; link it, and make its validator."""
     if not check_depth(part):
         return None
     sound = check_shape(part)
@@ -107,13 +110,12 @@ def _judged(part: Part, siblings: Siblings) -> Linked | None:
     older = older_dialect(part)
     compiled = jsonschema_rs.validator_for if older else jsonschema_rs.Draft202012Validator
     try:
-        compiled(linked.schema, offline=True)
+        return linked, compiled(linked.schema, offline=True).is_valid
     except jsonschema_rs.ValidationError as refused:
         if _fits_metaschema(part):
             message = refused.message.partition("\n")[0]
             part.report("HB1101", f"no validator can be made of the schema: {message}")
-        return None
-    return linked
+    return None
 
 
 def _fits_metaschema(part: Part) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
 
 from hermes_build.compiler.diagnostics import Label
 from hermes_build.compiler.keywords import IN_PLACE, Pointer, children, rebuild, subschemas
@@ -32,15 +33,20 @@ class Linked:
     files: tuple[str, ...] = ()
 
 
+Fits: TypeAlias = Callable[[Any], bool]
+
+
 @dataclass(frozen=True, slots=True)
 class Checked:
     """A schema that validates: as authored, with what other files hold copied into ``$defs``.
 
-    ``refs`` are the paths of those files, sorted: the schema changes when they do.
+    ``refs`` are the paths of those files, sorted: the schema changes when they do. ``fits`` says
+    whether a value is valid.
     """
 
     schema: Schema
-    refs: tuple[str, ...] = ()
+    refs: tuple[str, ...]
+    fits: Fits = field(compare=False, repr=False)
 
 
 def link(part: Part, siblings: Siblings) -> Linked | None:
