@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_build.compiler.adopt import Adopted, Layout, adopt
-from hermes_build.compiler.adopt_json import read_definitions
-from hermes_build.compiler.adopt_registry import RawToolset
+from hermes_build.compiler.adopt.definitions import read_definitions
+from hermes_build.compiler.adopt.live import RawToolset
 from hermes_build.compiler.diagnostics import Findings
 from hermes_build.compiler.load import document
 

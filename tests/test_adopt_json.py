@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from hermes_build.compiler.adopt_json import Definition, read_definitions
+from hermes_build.compiler.adopt.definitions import Definition, read_definitions
 from hermes_build.compiler.diagnostics import Findings
 
 SCHEMA = {"type": "object", "properties": {"q": {"type": "string"}}}

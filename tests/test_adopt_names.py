@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_build.compiler.adopt_names import assign_names, is_valid
+from hermes_build.compiler.adopt.names import assign_names, is_valid
 from hermes_build.ir import TOOL_NAME
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_build.compiler.adopt_registry import PROBE, Live, read_registry
+from hermes_build.compiler.adopt.live import PROBE, Live, read_registry
 from hermes_build.compiler.diagnostics import Findings
 
 REGISTRY = """

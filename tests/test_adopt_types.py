@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hermes_build.compiler.adopt_types import (
+from hermes_build.compiler.adopt.typenames import (
     ANY_NAMES,
     JSON_TYPES,
     TYPE_NAMES,

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from hermes_build.compiler.adopt import adopt
-from hermes_build.compiler.adopt_json import read_definitions
+from hermes_build.compiler.adopt.definitions import read_definitions
 from hermes_build.compiler.codes import CODES
 from hermes_build.compiler.diagnostics import Diagnostic, Findings
 from hermes_build.compiler.explain import FOLDER, page

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hermes_build.compiler.diagnostics import Diagnostic, Label, Span
-from hermes_build.compiler.glyphs import Line, visible
 from hermes_build.compiler.report import as_json, concise, full, summary
+from hermes_build.compiler.report.glyphs import Line, visible
 
 CASES = sorted(path.parent for path in (Path(__file__).parent / "report").glob("*/case.json"))
 

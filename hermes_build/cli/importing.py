@@ -21,8 +21,8 @@ from hermes_build.cli.present import (
 )
 from hermes_build.cli.putting import existing, put
 from hermes_build.compiler.adopt import Layout, adopt
-from hermes_build.compiler.adopt_json import read_definitions
-from hermes_build.compiler.adopt_registry import read_registry
+from hermes_build.compiler.adopt.definitions import read_definitions
+from hermes_build.compiler.adopt.live import read_registry
 from hermes_build.compiler.diagnostics import Findings
 from hermes_build.compiler.project import Project
 

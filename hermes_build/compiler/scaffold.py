@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from hermes_build import __version__
-from hermes_build.compiler.adopt_handlers import handler_file
+from hermes_build.compiler.adopt.handlers import handler_file
 from hermes_build.compiler.diagnostics import Findings
 from hermes_build.compiler.project import Project
 from hermes_build.compiler.publish import schema_text

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hermes_build.compiler.publish.pieces import closed, document, listed, text
-from hermes_build.compiler.report import JSON_VERSION
+from hermes_build.compiler.report.printers import JSON_VERSION
 from hermes_build.ir import JsonObject
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hermes_build.compiler.adopt_names import is_valid
-from hermes_build.compiler.adopt_registry import RawToolset
+from hermes_build.compiler.adopt.live import RawToolset
+from hermes_build.compiler.adopt.names import is_valid
 from hermes_build.compiler.diagnostics import Findings
 from hermes_build.ir import RESERVED_TOOLSETS, JsonObject
 

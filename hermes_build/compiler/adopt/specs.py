@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from hermes_build.compiler import yaml12
-from hermes_build.compiler.adopt_handlers import handler_file, package_files
-from hermes_build.compiler.adopt_json import Definition
-from hermes_build.compiler.adopt_names import Given, assign_names
-from hermes_build.compiler.adopt_registry import RawToolset
-from hermes_build.compiler.adopt_toolsets import settle
-from hermes_build.compiler.adopt_types import (
+from hermes_build.compiler.adopt.definitions import Definition
+from hermes_build.compiler.adopt.handlers import handler_file, package_files
+from hermes_build.compiler.adopt.live import RawToolset
+from hermes_build.compiler.adopt.names import Given, assign_names
+from hermes_build.compiler.adopt.toolsets import settle
+from hermes_build.compiler.adopt.typenames import (
     ANY_NAMES,
     Change,
     UnknownType,

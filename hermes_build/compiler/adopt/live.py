@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from hermes_build.compiler.adopt_json import Definition, read_definitions
+from hermes_build.compiler.adopt.definitions import Definition, read_definitions
 from hermes_build.compiler.diagnostics import Findings
 from hermes_build.ir import JsonObject
 
-PROBE = Path(__file__).with_name("adopt_probe.py")
+PROBE = Path(__file__).with_name("probe.py")
 TIMEOUT_SECONDS = 120.0
 STDERR_LINES = 12
 
