@@ -16,7 +16,7 @@ from hermes_build.compiler import files
 from hermes_build.compiler.diagnostics import Findings, Span
 
 if TYPE_CHECKING:
-    from hermes_build.compiler.yaml_places import Places
+    from hermes_build.compiler.yaml_places import Lines, Places
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +69,23 @@ class Document:
         With ``key``, the place of the mapping key itself. A pointer that leaves the document ends
         at the nearest part around it.
         """
-        return _places(self.source).at(self.index, pointer, key=key)
+        return _places(self.source, self.line).at(pointer, key=key)
 
 
-# Places are asked for where something is wrong, one file after the other; the nodes of a file take
-# a hundred times its size, so only the last file's are kept.
+# Places are asked for where something is wrong, document by document and file by file. Nodes take
+# a hundred times the size of their text, so only the last document's are kept.
 @lru_cache(maxsize=1)
-def _places(source: Source) -> Places:
+def _places(source: Source, line: int) -> Places:
     from hermes_build.compiler.yaml_places import Places
 
-    return Places.of(source.path, source.text)
+    return Places(source.path, source.text[_lines(source).start(line) :], line)
+
+
+@lru_cache(maxsize=1)
+def _lines(source: Source) -> Lines:
+    from hermes_build.compiler.yaml_places import Lines
+
+    return Lines(source.path, source.text)
 
 
 def find_sources(root: Path, folder: str, findings: Findings) -> list[str]:

@@ -7,22 +7,30 @@ from itertools import accumulate
 from typing import Any
 
 from hermes_build.compiler.diagnostics import Span
-from hermes_build.compiler.yaml12 import Broken, MappingNode, Node, ScalarNode, SequenceNode, nodes
+from hermes_build.compiler.yaml12 import MappingNode, Node, ScalarNode, SequenceNode, nodes
 
 
 class Lines:
-    """The lines of one text; they end at LF alone, whatever else a parser takes for a break."""
+    """The lines of one text; they end at LF alone, whatever else a parser takes for a break.
 
-    def __init__(self, path: str, text: str) -> None:
+    ``first`` is the number of the text's first line in its file.
+    """
+
+    def __init__(self, path: str, text: str, first: int = 1) -> None:
         self.path = path
         self.text = text
+        self._first = first
         lengths = (len(line) + 1 for line in text.split("\n"))
         self._starts = list(accumulate(lengths, initial=0))[:-1]
 
     def position(self, offset: int) -> tuple[int, int]:
         """Return the line and the column of an offset, both from 1."""
-        line = bisect_right(self._starts, offset)
-        return line, offset - self._starts[line - 1] + 1
+        row = bisect_right(self._starts, offset) - 1
+        return row + self._first, offset - self._starts[row] + 1
+
+    def start(self, line: int) -> int:
+        """Return the offset at which a line begins."""
+        return self._starts[line - self._first]
 
     def span(self, start: int, end: int) -> Span:
         """Return the span of the characters from ``start`` up to ``end``, offsets from 0."""
@@ -59,27 +67,17 @@ class Lines:
 
 
 class Places:
-    """The composed nodes of a text."""
+    """The composed nodes of one document."""
 
-    def __init__(self, lines: Lines, roots: list[Node]) -> None:
-        self._lines = lines
-        self._roots = roots
+    def __init__(self, path: str, text: str, line: int) -> None:
+        """Compose the document whose first line is ``text``'s first, and ``line`` of its file."""
+        # A document that was read once can be composed again, whatever follows it.
+        self._root = next(nodes(text))
+        self._lines = Lines(path, text[: self._root.end_mark.index + 1], line)
 
-    @staticmethod
-    def of(path: str, text: str) -> Places:
-        """Compose a text, up to where it is broken."""
-        roots: list[Node] = []
-        try:
-            roots.extend(nodes(text))
-        except Broken:
-            pass
-        return Places(Lines(path, text), roots)
-
-    def at(self, index: int, pointer: tuple[str | int, ...], *, key: bool) -> Span:
+    def at(self, pointer: tuple[str | int, ...], *, key: bool) -> Span:
         """Return the place that `load.Document.at` promises."""
-        if index >= len(self._roots):
-            return self._lines.span(0, 0)
-        node = self._roots[index]
+        node = self._root
         name: Node | None = None
         for step in pointer:
             found = _step(node, step)

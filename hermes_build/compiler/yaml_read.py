@@ -18,7 +18,7 @@ MAX_FINDINGS = 100
 """After so many errors the rest of a file is passed over; so many warnings are shown."""
 
 _REFUSED = re.compile(
-    "[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+    "[^\t\n\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
 )
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _TAG = re.compile(r"(?:&\S*\s+)?(!)")
@@ -53,10 +53,9 @@ def read(
                 if len(found) < MAX_FINDINGS:
                     add_empty(lines.character(start), found)
                 continue
-            line, column = lines.position(start)
-            value = reader.document(root, start - column + 1)
+            value = reader.document(root, start - root.start_mark.column)
             if not reader.failed:
-                documents.append((index, line, value))
+                documents.append((index, root.start_mark.line + 1, value))
             elif len(found) >= MAX_FINDINGS:
                 break
     except yaml12.Broken as broken:
