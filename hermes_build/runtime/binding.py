@@ -3,6 +3,8 @@
 One generic object a tool, rather than a list of overloads in one place: type checkers walk such a
 list at every use, which takes a minute at a thousand tools where this takes a second.
 
+A handler returns what its spec declares, or text: the error that `tool_error` makes.
+
 A decorated function is handed back as it is; type checkers see it as a `Handler`. Its exact type
 cannot be kept without losing the check for surplus parameters, so the type that is seen is the one
 that tests and other handlers need: the tool's own arguments, any context by keyword, the declared
@@ -74,11 +76,11 @@ class Implements(_Implements[A], Generic[A, R]):
     """Registers the handler of a tool that its spec declares sync."""
 
     @overload
-    def __call__(self, handler: Callable[[A], R], /) -> Handler[A, R]: ...
+    def __call__(self, handler: Callable[[A], R | str], /) -> Handler[A, R | str]: ...
     @overload
     def __call__(
         self, /, *, check_fn: Check | None = None, dynamic_schema_overrides: Overrides | None = None
-    ) -> Callable[[Callable[[A], R]], Handler[A, R]]: ...
+    ) -> Callable[[Callable[[A], R | str]], Handler[A, R | str]]: ...
     def __call__(
         self,
         handler: Any = None,
@@ -96,12 +98,14 @@ class AsyncImplements(_Implements[A], Generic[A, R]):
 
     @overload
     def __call__(
-        self, handler: Callable[[A], Awaitable[R]], /
-    ) -> Handler[A, Coroutine[Any, Any, R]]: ...
+        self, handler: Callable[[A], Awaitable[R | str]], /
+    ) -> Handler[A, Coroutine[Any, Any, R | str]]: ...
     @overload
     def __call__(
         self, /, *, check_fn: Check | None = None, dynamic_schema_overrides: Overrides | None = None
-    ) -> Callable[[Callable[[A], Awaitable[R]]], Handler[A, Coroutine[Any, Any, R]]]: ...
+    ) -> Callable[
+        [Callable[[A], Awaitable[R | str]]], Handler[A, Coroutine[Any, Any, R | str]]
+    ]: ...
     def __call__(
         self,
         handler: Any = None,
@@ -118,11 +122,13 @@ class EitherImplements(_Implements[A], Generic[A, R]):
     """Registers the handler of a tool whose spec leaves sync or async to the handler."""
 
     @overload
-    def __call__(self, handler: Callable[[A], R | Awaitable[R]], /) -> Handler[A, Any]: ...
+    def __call__(
+        self, handler: Callable[[A], R | str | Awaitable[R | str]], /
+    ) -> Handler[A, Any]: ...
     @overload
     def __call__(
         self, /, *, check_fn: Check | None = None, dynamic_schema_overrides: Overrides | None = None
-    ) -> Callable[[Callable[[A], R | Awaitable[R]]], Handler[A, Any]]: ...
+    ) -> Callable[[Callable[[A], R | str | Awaitable[R | str]]], Handler[A, Any]]: ...
     def __call__(
         self,
         handler: Any = None,
