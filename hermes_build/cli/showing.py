@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import textwrap
 from typing import Any
 
@@ -18,6 +19,8 @@ from hermes_build.compiler.nearest import did_you_mean
 from hermes_build.compiler.tokens import definition_tokens
 from hermes_build.compiler.why import why
 from hermes_build.ir import Catalog, Tool, Toolset
+
+_CODE = re.compile(r"HB\d+")
 
 
 @click.command("show")
@@ -135,6 +138,8 @@ def explain_command(what: str, toolset: str | None, start: str) -> int:
     if what.upper() in CODES and toolset is None:
         click.echo(page(what.upper()), nl=False)
         return 0
+    if _CODE.fullmatch(what.upper()) and toolset is None:
+        raise Undecided(f"there is no code `{what}`: `hermes-build rules` lists every one")
     catalog = read_catalog(start)
     tools = {name: tool.name for tool in catalog.tools for name in (tool.name, *tool.aliases)}
     if what not in tools:
