@@ -66,3 +66,11 @@ def test_links_of_a_document_lead_somewhere(name: str) -> None:
     targets = _LINK.findall((ROOT / name).read_text("utf-8"))
     missing = [one for one in targets if "://" not in one and not (folder / one).exists()]
     assert not missing
+
+
+def test_architecture_names_every_module() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    package = ROOT / "hermes_build"
+    modules = {path.name for path in package.rglob("*.py")} - {"__init__.py", "__main__.py"}
+    missing = {name for name in modules if f"`{name}`" not in text and f"/{name}`" not in text}
+    assert not missing

@@ -8,8 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_build.compiler import load, yaml12, yaml_read
+from hermes_build.compiler import load
 from hermes_build.compiler.diagnostics import Findings, Span
+from hermes_build.compiler.yaml12 import dialect as yaml12
+from hermes_build.compiler.yaml12 import reading as yaml_read
 
 BOTH = sorted({yaml12.HAS_LIBYAML, False})
 

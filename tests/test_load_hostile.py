@@ -9,8 +9,10 @@ import time
 
 import pytest
 
-from hermes_build.compiler import load, yaml12, yaml_read
+from hermes_build.compiler import load
 from hermes_build.compiler.diagnostics import Findings
+from hermes_build.compiler.yaml12 import dialect as yaml12
+from hermes_build.compiler.yaml12 import reading as yaml_read
 
 SIZE = 1024 * 1024
 SECONDS = 10.0  # A generous bound: each takes well under a second where nothing else runs.

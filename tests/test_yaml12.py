@@ -9,8 +9,9 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from hermes_build.compiler import yaml12, yaml_read
 from hermes_build.compiler.diagnostics import Findings
+from hermes_build.compiler.yaml12 import dialect as yaml12
+from hermes_build.compiler.yaml12 import reading as yaml_read
 
 PLAIN: dict[str, Any] = {
     # YAML 1.1 makes booleans, dates, times and octal numbers of these.

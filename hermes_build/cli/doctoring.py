@@ -16,7 +16,7 @@ from hermes_build.compiler.project import read_project
 from hermes_build.compiler.root import LOCK, NoProject, find_root
 from hermes_build.compiler.seal import VERSIONS
 from hermes_build.compiler.tree import read_lock
-from hermes_build.compiler.yaml12 import HAS_LIBYAML
+from hermes_build.compiler.yaml12.dialect import HAS_LIBYAML
 
 _PACKAGES = ("datamodel-code-generator", "jsonschema-rs", "jsonschema", "PyYAML", "Jinja2", "click")
 

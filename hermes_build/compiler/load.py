@@ -16,7 +16,7 @@ from hermes_build.compiler import files
 from hermes_build.compiler.diagnostics import Findings, Span
 
 if TYPE_CHECKING:
-    from hermes_build.compiler.yaml_places import Lines, Places
+    from hermes_build.compiler.yaml12.places import Lines, Places
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Source:
         """Return the ``# hermes-build: ignore[...]`` directives of the file, from the top."""
         if "hermes-build:" not in self.text:
             return ()
-        from hermes_build.compiler.comments import directives
+        from hermes_build.compiler.yaml12.comments import directives
 
         return tuple(directives(self.path, self.text))
 
@@ -76,14 +76,14 @@ class Document:
 # a hundred times the size of their text, so only the last document's are kept.
 @lru_cache(maxsize=1)
 def _places(source: Source, line: int) -> Places:
-    from hermes_build.compiler.yaml_places import Places
+    from hermes_build.compiler.yaml12.places import Places
 
     return Places(source.path, source.text[_lines(source).start(line) :], line)
 
 
 @lru_cache(maxsize=1)
 def _lines(source: Source) -> Lines:
-    from hermes_build.compiler.yaml_places import Lines
+    from hermes_build.compiler.yaml12.places import Lines
 
     return Lines(source.path, source.text)
 
@@ -109,7 +109,7 @@ def parse(source: Source, findings: Findings) -> tuple[Document, ...]:
     A document with an error is left out. A syntax error ends the file: the documents before it are
     returned.
     """
-    from hermes_build.compiler.yaml_read import read
+    from hermes_build.compiler.yaml12.reading import read
 
     return tuple(
         Document(source, index, line, value)

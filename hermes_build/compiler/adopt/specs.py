@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from hermes_build.compiler import yaml12
 from hermes_build.compiler.adopt.definitions import Definition
 from hermes_build.compiler.adopt.handlers import handler_file, package_files
 from hermes_build.compiler.adopt.live import RawToolset
@@ -22,6 +21,7 @@ from hermes_build.compiler.adopt.typenames import (
     pointer_text,
 )
 from hermes_build.compiler.diagnostics import Findings
+from hermes_build.compiler.yaml12.dialect import dump
 from hermes_build.ir import JsonObject
 
 IMPORTED = "imported"
@@ -87,13 +87,13 @@ def adopt(
         spec["name"] = name
         final.setdefault(one.name, name)
         folder = spec.get("toolset", IMPORTED)
-        files[f"{layout.specs}/{folder}/{name}.yaml"] = yaml12.dump(spec, comment=one.comment)
+        files[f"{layout.specs}/{folder}/{name}.yaml"] = dump(spec, comment=one.comment)
         if handler == "self":
             made = handler_file(name, layout.handlers, layout.output, is_async=bool(one.is_async))
             files[_under(layout.source, made.path)] = made.text
     documents = settle(toolsets, final, groups, findings)
     for document in documents:
-        files[f"{layout.toolsets}/{document['name']}.yaml"] = yaml12.dump(document)
+        files[f"{layout.toolsets}/{document['name']}.yaml"] = dump(document)
     packages: dict[str, str] = {}
     if handler == "self" and names:
         made_by = package_files(layout.handlers)

@@ -20,7 +20,7 @@ from yaml.parser import Parser
 from yaml.reader import Reader
 from yaml.scanner import Scanner
 
-from hermes_build.compiler.yaml_dump import dump
+from hermes_build.compiler.yaml12.dumping import dump
 
 __all__ = [
     "HAS_LIBYAML",

@@ -5,11 +5,18 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from hermes_build.compiler import yaml12
 from hermes_build.compiler.diagnostics import Findings, Label, Span
-from hermes_build.compiler.yaml12 import GLUED, MAX_DEPTH, MappingNode, Node, NotJson, ScalarNode
-from hermes_build.compiler.yaml_places import Lines
-from hermes_build.compiler.yaml_syntax import add_character, add_empty, add_tag, explain
+from hermes_build.compiler.yaml12 import dialect
+from hermes_build.compiler.yaml12.dialect import (
+    GLUED,
+    MAX_DEPTH,
+    MappingNode,
+    Node,
+    NotJson,
+    ScalarNode,
+)
+from hermes_build.compiler.yaml12.places import Lines
+from hermes_build.compiler.yaml12.syntax import add_character, add_empty, add_tag, explain
 
 MAX_EXPANDED = 100_000
 """How many nodes the aliases of one document may stand for."""
@@ -28,14 +35,14 @@ _KINDS = {type(None): "null", bool: "a boolean", int: "a number", float: "a numb
 
 
 def read(
-    path: str, text: str, findings: Findings, *, libyaml: bool = yaml12.HAS_LIBYAML
+    path: str, text: str, findings: Findings, *, libyaml: bool = dialect.HAS_LIBYAML
 ) -> list[tuple[int, int, Any]]:
     """Return (number in the stream, first line, value) of each document that is free of errors.
 
     ``libyaml=False`` reads with the pure Python parser, as where libyaml is missing.
     """
     if libyaml:
-        quick = yaml12.quick(text)
+        quick = dialect.quick(text)
         if quick is not None:
             return [(index, line, value) for index, (line, value) in enumerate(quick)]
     lines = Lines(path, text)
@@ -47,7 +54,7 @@ def read(
     reader = Reader(lines, found)
     index = -1
     try:
-        for index, root in enumerate(yaml12.nodes(text, libyaml=libyaml)):
+        for index, root in enumerate(dialect.nodes(text, libyaml=libyaml)):
             start = root.start_mark.index
             if not root.value and start == root.end_mark.index:
                 if len(found) < MAX_FINDINGS:
@@ -58,7 +65,7 @@ def read(
                 documents.append((index, root.start_mark.line + 1, value))
             elif len(found) >= MAX_FINDINGS:
                 break
-    except yaml12.Broken as broken:
+    except dialect.Broken as broken:
         explain(broken, lines, found)
     else:
         if index < 0:
@@ -125,7 +132,7 @@ class Reader:
             value, size, height = self._scalar(node), 1, 0
         else:
             if depth > MAX_DEPTH:
-                explain(yaml12.Broken("depth", node.start_mark.index), self._lines, self._findings)
+                explain(dialect.Broken("depth", node.start_mark.index), self._lines, self._findings)
                 raise _GiveUp
             self._open.add(id(node))
             if node.__class__ is MappingNode:
@@ -199,7 +206,7 @@ class Reader:
             )
             return None
         try:
-            value = yaml12.plain(name)
+            value = dialect.plain(name)
         except NotJson:
             value = 0
         if not isinstance(value, str):
@@ -217,7 +224,7 @@ class Reader:
         if self._cuts:
             self._check_cut(node)
         try:
-            return yaml12.plain(text)
+            return dialect.plain(text)
         except NotJson as why:
             self._add(
                 "HB0009",
@@ -292,7 +299,7 @@ class Reader:
         self._expanded += size
         if depth + height - 1 > MAX_DEPTH:
             offset = self._alias_offset(node)
-            explain(yaml12.Broken("depth", offset), self._lines, self._findings)
+            explain(dialect.Broken("depth", offset), self._lines, self._findings)
             raise _GiveUp
         if self._expanded > MAX_EXPANDED:
             self._add(
@@ -315,7 +322,7 @@ class Reader:
 
     def _alias_range(self, node: Node) -> tuple[int, int]:
         anchor = _ANCHOR.match(self._text, node.start_mark.index)
-        for token in yaml12.tokens(self._text[self._begin :]):
+        for token in dialect.tokens(self._text[self._begin :]):
             start = token.start + self._begin
             if anchor is not None and start >= self._here and token.alias == anchor[1]:
                 return start, token.end + self._begin

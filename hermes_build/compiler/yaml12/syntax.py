@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 
 from hermes_build.compiler.diagnostics import Findings, Label, Span
-from hermes_build.compiler.yaml12 import GLUED, MAX_DEPTH, MAX_NODES, Broken
-from hermes_build.compiler.yaml_places import Lines
+from hermes_build.compiler.yaml12.dialect import GLUED, MAX_DEPTH, MAX_NODES, Broken
+from hermes_build.compiler.yaml12.places import Lines
 
 _QUOTE = "put the text in quotes"
 

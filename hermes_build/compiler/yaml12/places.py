@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import Any
 
 from hermes_build.compiler.diagnostics import Span
-from hermes_build.compiler.yaml12 import MappingNode, Node, ScalarNode, SequenceNode, nodes
+from hermes_build.compiler.yaml12.dialect import MappingNode, Node, ScalarNode, SequenceNode, nodes
 
 
 class Lines:

@@ -6,9 +6,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from hermes_build.compiler import yaml12
 from hermes_build.compiler.load import Suppression
-from hermes_build.compiler.yaml_places import Lines
+from hermes_build.compiler.yaml12 import dialect
+from hermes_build.compiler.yaml12.places import Lines
 
 _DIRECTIVE = re.compile(
     r"(?:^|(?<=[ \t]))#[ \t]*hermes-build:[ \t]*ignore\b[ \t]*(?:\[([^\]\n]*)\])?([^\n]*)",
@@ -27,7 +27,7 @@ def directives(path: str, text: str) -> Iterator[Suppression]:
     found = list(_DIRECTIVE.finditer(text))
     if not found:
         return
-    scalars = [(_body(text, one), one.end) for one in yaml12.tokens(text) if one.alias is None]
+    scalars = [(_body(text, one), one.end) for one in dialect.tokens(text) if one.alias is None]
     starts = [start for start, _ in scalars]
     contents = [number for number, row in enumerate(text.split("\n"), 1) if _holds_content(row)]
     lines = Lines(path, text)
@@ -48,7 +48,7 @@ def _holds_content(row: str) -> bool:
     return bool(row.strip()) and row.lstrip()[0] != "#" and row.rstrip() not in _BETWEEN
 
 
-def _body(text: str, scalar: yaml12.Token) -> int:
+def _body(text: str, scalar: dialect.Token) -> int:
     """Return where the text of a scalar begins: a block's begins below its first line."""
     if scalar.style in ("|", ">"):
         return text.find("\n", scalar.start) + 1 or scalar.end

@@ -1,0 +1,1 @@
+"""YAML 1.2, core schema: its texts read to JSON values, and JSON values written as such texts."""
