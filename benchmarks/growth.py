@@ -1,6 +1,6 @@
 """How a full compile grows with the number of tools: time for each tool, from 100 to 10,000.
 
-    python -m benchmarks.growth [--sizes 100 1000 10000]
+python -m benchmarks.growth [--sizes 100 1000 10000]
 """
 
 from __future__ import annotations

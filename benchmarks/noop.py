@@ -1,6 +1,6 @@
 """What a run costs that finds nothing changed, beside a bare ``python -c pass``.
 
-    python -m benchmarks.noop [--tools 1000] [--rounds 15]
+python -m benchmarks.noop [--tools 1000] [--rounds 15]
 """
 
 from __future__ import annotations
