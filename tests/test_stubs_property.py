@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
+import random
 import sys
 import types
 import typing
+from collections.abc import Callable
 from typing import Any, Literal, NotRequired
 
 import jsonschema_rs
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_build.compiler.emit.gate import check_stub
@@ -18,74 +19,90 @@ from hermes_build.compiler.emit.stubs import StubRequest, make_stubs
 from hermes_build.runtime.errors import Refusal
 from hermes_build.runtime.validation import Arguments
 
-NAMES = st.sampled_from(
-    ["a", "b", "A", "T", "from", "x-y", "x.y", "__z", "_z", "µ", "int", "Any", "list", "TArgs", ""]
-) | st.text(max_size=4)
-VALUES = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-3, 3)
-    | st.sampled_from([0.0, 1.5, 2.0])
-    | st.sampled_from(["", "a", "b"]),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(NAMES, inner, max_size=2),
-    max_leaves=4,
-)
+NAMES = ["a", "b", "c", "A", "T", "from", "x-y", "x.y", "__z", "_z", "µ", "int", "Any", "TArgs", ""]
+TEXTS = ["", "a", "b", 'x"""', "\\", "\u2028", "{{ a }}", "\ue000", "\r\n"]
 KINDS = ["string", "integer", "number", "boolean", "null", "array", "object"]
-REFS = st.sampled_from(["#", "#/$defs/x", "#/$defs/y", "#/properties/a", "#/$defs/nope"])
+REFS = ["#", "#/$defs/x", "#/$defs/y", "#/$defs/x", "#/properties/a", "#/$defs/nope"]
+SEEDS = st.integers(0, 2**32)
+SETTINGS = settings(deadline=None, derandomize=True, database=None)
 
 
-def keywords(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[dict[str, Any]]:
-    many = st.lists(inner, min_size=1, max_size=3)
-    return st.fixed_dictionaries(
-        {},
-        optional={
-            "type": st.sampled_from(KINDS)
-            | st.lists(st.sampled_from(KINDS), min_size=1, unique=True),
-            "properties": st.dictionaries(NAMES, inner, max_size=4),
-            "required": st.lists(NAMES, max_size=2, unique=True),
-            "additionalProperties": inner,
-            "items": inner,
-            "default": VALUES,
-            "description": st.text(max_size=12),
-            "minimum": st.integers(-2, 2),
-            "minLength": st.integers(0, 2),
-        },
-    ).flatmap(
-        lambda base: st.fixed_dictionaries(
-            {},
-            optional={
-                "prefixItems": many,
-                "patternProperties": st.dictionaries(st.sampled_from(["a", "^x"]), inner),
-                "allOf": many,
-                "anyOf": many,
-                "oneOf": many,
-                "not": inner,
-                "maxProperties": st.integers(0, 3),
-                "enum": st.lists(VALUES, min_size=1, max_size=3),
-                "const": VALUES,
-                "$ref": REFS,
-                "title": st.text(max_size=3),
-                "customTypePath": st.just("os.system"),
-            },
-        ).map(lambda more: base | dict(list(more.items())[:2]))
-    )
+class Maker:
+    """Makes schemas and values by a seed: far quicker than strategies that nest this deep."""
 
+    def __init__(self, seed: int, *, typed: bool = False) -> None:
+        self.chance = random.Random(seed)
+        self.typed = typed
 
-SCHEMAS = st.recursive(st.booleans() | keywords(st.just({})), keywords, max_leaves=6)
-ROOTS = st.tuples(
-    st.dictionaries(NAMES, SCHEMAS, max_size=4), keywords(SCHEMAS), SCHEMAS, SCHEMAS
-).map(
-    lambda parts: (
-        parts[1]
-        | {"type": "object", "properties": parts[0], "$defs": {"x": parts[2], "y": parts[3]}}
-    )
-)
-SETTINGS = settings(
-    max_examples=60,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
-)
+    def value(self, depth: int = 2) -> Any:
+        draw = self.chance.random()
+        if depth and draw < 0.12:
+            return [self.value(depth - 1) for _ in range(self.chance.randint(0, 2))]
+        if depth and draw < 0.3:
+            return self.record(depth - 1)
+        return self.chance.choice([None, True, False, 0, 1, -2, 1.0, 1.5, "", "a", "b"])
+
+    def record(self, depth: int = 2) -> dict[str, Any]:
+        names = self.chance.sample(NAMES, self.chance.randint(0, 3))
+        return {name: self.value(depth) for name in names}
+
+    def many(self, depth: int) -> list[Any]:
+        return [self.schema(depth) for _ in range(self.chance.randint(1, 3))]
+
+    def named(self, depth: int) -> dict[str, Any]:
+        names = self.chance.sample(NAMES, self.chance.randint(0, 4))
+        return {name: self.schema(depth) for name in names}
+
+    def schema(self, depth: int = 3) -> Any:
+        chance = self.chance
+        if chance.random() < 0.06:
+            return chance.random() < 0.7
+        made: dict[str, Any] = {}
+        if chance.random() < 0.8:
+            made["type"] = chance.choice(KINDS)
+            if chance.random() < 0.2:
+                made["type"] = chance.sample(KINDS, chance.randint(1, 3))
+        inner = depth - 1
+        makers: dict[str, Callable[[], Any]] = {
+            "default": self.value,
+            "enum": lambda: [self.value() for _ in range(chance.randint(1, 3))],
+            "const": self.value,
+            "description": lambda: chance.choice(TEXTS),
+            "minimum": lambda: chance.randint(-2, 2),
+            "minLength": lambda: chance.randint(0, 2),
+            "maxProperties": lambda: chance.randint(0, 3),
+            "required": lambda: chance.sample(NAMES, chance.randint(0, 2)),
+            "customTypePath": lambda: "os.system",
+            "$ref": lambda: chance.choice(REFS),
+        }
+        if depth:
+            makers |= {
+                "properties": lambda: self.named(inner),
+                "additionalProperties": lambda: self.schema(inner),
+                "items": lambda: self.schema(inner),
+                "prefixItems": lambda: self.many(inner),
+                "patternProperties": lambda: {"a": self.schema(inner)},
+                "allOf": lambda: self.many(inner),
+                "anyOf": lambda: self.many(inner),
+                "oneOf": lambda: self.many(inner),
+                "not": lambda: self.schema(inner),
+            }
+        for name in chance.sample(sorted(makers), chance.randint(0, 3)):
+            made[name] = makers[name]()
+        shaped = made.keys() & {"properties", "additionalProperties", "patternProperties"}
+        if self.typed and "type" not in made and (shaped or "required" in made):
+            made["type"] = "object"
+        if self.typed and "type" not in made and made.keys() & {"items", "prefixItems"}:
+            made["type"] = "array"
+        return made
+
+    def root(self) -> dict[str, Any]:
+        more = self.schema()
+        made = more if isinstance(more, dict) else {}
+        made["type"] = "object"
+        made["properties"] = self.named(2) | {"a": self.schema(2)}
+        made["$defs"] = {"x": self.schema(2), "y": self.schema(2)}
+        return made
 
 
 def load(text: str) -> dict[str, Any]:
@@ -94,18 +111,17 @@ def load(text: str) -> dict[str, Any]:
     return module.__dict__
 
 
-@SETTINGS
-@given(
-    st.lists(st.tuples(ROOTS, st.none() | SCHEMAS), min_size=2, max_size=4),
-    st.sampled_from(["typed-dict", "pydantic"]),
-)
-def test_any_schema_has_an_importable_stub_of_its_own(
-    schemas: list[tuple[Any, Any]], kind: Kind
-) -> None:
-    requests = [StubRequest(f"t{at}", *pair) for at, pair in enumerate(schemas)]
-    before = json.dumps(schemas)
+@settings(SETTINGS, max_examples=25)
+@given(SEEDS, st.sampled_from(["typed-dict", "pydantic"]))
+def test_any_schema_has_an_importable_stub_of_its_own(seed: int, kind: Kind) -> None:
+    make = Maker(seed)
+    requests = [
+        StubRequest(f"t{at}", make.root(), make.schema() if make.chance.random() < 0.5 else None)
+        for at in range(10)
+    ]
+    before = repr(requests)
     made = make_stubs(requests, kind)
-    assert json.dumps(schemas) == before
+    assert repr(requests) == before
     for request in requests:
         one = made[request.name]
         assert check_stub(one.text, kind).definitions.keys() >= {one.args, one.result} - {None}
@@ -153,39 +169,22 @@ def says(hint: Any, value: Any, space: dict[str, Any]) -> bool:
     return isinstance(value, hint)
 
 
-def untyped_means_typed(schema: Any) -> bool:
-    """Whether every schema with properties or items says which type it is."""
-    if isinstance(schema, list):
-        return all(map(untyped_means_typed, schema))
-    if not isinstance(schema, dict):
-        return True
-    shaped = schema.keys() & {
-        "properties",
-        "items",
-        "prefixItems",
-        "additionalProperties",
-        "patternProperties",
-    }
-    if shaped and isinstance(schema.get("properties", {}), dict) and "type" not in schema:
-        return False
-    return all(map(untyped_means_typed, schema.values()))
-
-
-@settings(SETTINGS, max_examples=150)
-@given(
-    ROOTS.filter(untyped_means_typed),
-    st.lists(st.dictionaries(NAMES, VALUES, max_size=3), min_size=1, max_size=8),
-)
-def test_a_handler_finds_what_its_types_say(schema: dict[str, Any], values: list[Any]) -> None:
-    try:
-        arguments = Arguments("t", schema)
-    except (ValueError, jsonschema_rs.ReferencingError):
-        return
-    one = make_stubs([StubRequest("t", schema)], "typed-dict")["t"]
-    space = load(one.text)
-    for value in [{}, *values]:
+@settings(SETTINGS, max_examples=40)
+@given(SEEDS)
+def test_a_handler_finds_what_its_types_say(seed: int) -> None:
+    make = Maker(seed, typed=True)
+    requests = [StubRequest(f"t{at}", make.root()) for at in range(10)]
+    made = make_stubs(requests, "typed-dict")
+    for request in requests:
         try:
-            found = arguments.accept(value)
-        except Refusal:
+            arguments = Arguments("t", request.parameters)
+        except (ValueError, jsonschema_rs.ReferencingError):
             continue
-        assert says(space[one.args], found, space), (found, one.text)
+        one = made[request.name]
+        space = load(one.text)
+        for value in [{}, *(make.record() for _ in range(12))]:
+            try:
+                found = arguments.accept(value)
+            except Refusal:
+                continue
+            assert says(space[one.args], found, space), (request.parameters, found, one.text)
