@@ -106,7 +106,11 @@ def coloured(color: str) -> bool:
         return False
     if os.environ.get("FORCE_COLOR"):
         return True
-    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    return _on_terminal() and os.environ.get("TERM") != "dumb"
+
+
+def _on_terminal() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty()
 
 
 def print_report(
@@ -123,7 +127,7 @@ def print_report(
     elif form == "concise":
         text = concise(found, colour=coloured(color))
     else:
-        width = shutil.get_terminal_size((120, 24)).columns if sys.stdout.isatty() else 120
+        width = shutil.get_terminal_size((120, 24)).columns if _on_terminal() else 120
         text = full(
             found, lambda path: _text(root, path), files=files, colour=coloured(color), width=width
         )
