@@ -161,7 +161,7 @@ class Lookups:
         return record["name"] if record else self._aliases.get(alias)
 
     def _unknown_toolset(self, name: str) -> UnknownToolset:
-        from hermes_build.runtime.nearest import nearest
+        from hermes_build.nearest import nearest
 
         known = [*self.get_toolset_names(), *self.get_registered_toolset_aliases(), *EVERY_TOOL]
         return UnknownToolset(name, nearest(str(name), known))

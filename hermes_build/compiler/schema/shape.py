@@ -14,9 +14,10 @@ from hermes_build.compiler.keywords import (
     Pointer,
     depth,
 )
-from hermes_build.compiler.nearest import did_you_mean, nearest
+from hermes_build.compiler.nearest import did_you_mean
 from hermes_build.compiler.schema.part import Part
 from hermes_build.ir import JsonObject
+from hermes_build.nearest import nearest
 
 MAX_DEPTH = 64
 """How many schemas may be inside each other; the deepest real one that we know has 11."""
