@@ -44,19 +44,21 @@ def open_registry(project: Project) -> Any:
     Raises:
         Undecided: it is not there, or it is no registry that this version can open.
     """
+    # Another program's package of the same name may stand elsewhere on the path.
+    if not (project.root / project.output_folder / "registry.py").is_file():
+        raise Undecided(f"`{project.output}` is not there yet: run `hermes-build compile`")
     folder = os.path.realpath(project.source_root)
     if folder not in sys.path:
         sys.path.insert(0, folder)
     try:
         return importlib.import_module(f"{project.output}.registry").registry
-    except ModuleNotFoundError as error:
-        if error.name is None or not f"{project.output}.registry".startswith(error.name):
-            raise
-        raise Undecided(
-            f"`{project.output}` is not there yet: run `hermes-build compile`"
-        ) from error
     except (RuntimeError, OSError) as error:
         raise Undecided(str(error)) from error
+    except Exception as error:  # generated code, but anybody may have edited it since
+        raise Undecided(
+            f"`{project.output}.registry` cannot be imported: {type(error).__name__}: {error}; "
+            "run `hermes-build compile`"
+        ) from error
 
 
 def _is_error(result: Any) -> bool:
