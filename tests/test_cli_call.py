@@ -1,0 +1,126 @@
+"""``hermes-build call``: one tool, as an agent would call it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import handler, hermes, process, project, spec, write
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    bodies = {
+        "read_file": (),
+        "answer": ('return {"limit": args["limit"], "text": "für 👋"}  # type: ignore',),
+        "fail": ("raise ValueError('no such file')",),
+        "leave": ("raise SystemExit(7)",),
+        "print_too": ("print('noise')", "return 'signal'"),
+    }
+    files = {"handlers/__init__.py": "", "tool_specs/outside.yaml": spec("outside")}
+    for name, body in bodies.items():
+        files[f"tool_specs/{name}.yaml"] = spec(name, handler="self")
+        files[f"handlers/{name}.py"] = handler(name, *body)
+    files["tool_specs/later.yaml"] = spec("later", "aliases: [soon]", handler="self")
+    files["handlers/later.py"] = handler("later").replace("def handler", "async def handler")
+    files["tool_specs/broken.yaml"] = spec("broken", handler="self")
+    files["handlers/broken.py"] = "1 / 0\n" + handler("broken")
+    root = write(project(tmp_path_factory.mktemp("compiled")), files)
+    done = hermes(root, "compile")
+    assert done.code == 0, done
+    return root
+
+
+@pytest.mark.parametrize(
+    ("arguments", "out"),
+    [
+        (["read_file", '{"path": "x"}'], "x 10\n"),
+        (["read_file", '{"path": "x", "limit": 3}'], "x 3\n"),
+        (["later", '{"path": "x"}'], "x 10\n"),
+        (["soon", '{"path": "x"}'], "x 10\n"),
+        (["print_too", '{"path": "x"}'], "noise\nsignal\n"),
+    ],
+)
+def test_a_result_is_printed_as_a_model_reads_it(
+    compiled: Path, arguments: list[str], out: str
+) -> None:
+    done = hermes(compiled, "call", *arguments)
+    assert (done.code, done.out) == (0, out)
+
+
+def test_a_result_that_is_data_is_printed_as_json(compiled: Path) -> None:
+    done = hermes(compiled, "call", "answer", '{"path": "x"}')
+    assert done.code == 0
+    assert json.loads(done.out) == {"limit": 10, "text": "für 👋"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["read_file"], '"path" is a required property'),
+        (["read_file", '{"path": 1}'], "is not of type"),
+        (["read_file", '{"path": "x", "mode": 1}'], "'mode' was unexpected"),
+        (["read_file", "[]"], "must be a JSON object"),
+        (["nobody", "{}"], "Unknown tool"),
+        (["outside", '{"path": "x"}'], "outside"),
+        (["fail", '{"path": "x"}'], "no such file"),
+        (["leave", '{"path": "x"}'], "SystemExit: 7"),
+        (["broken", '{"path": "x"}'], "ZeroDivisionError"),
+    ],
+)
+def test_a_failure_is_printed_as_a_model_reads_it(
+    compiled: Path, arguments: list[str], said: str
+) -> None:
+    done = hermes(compiled, "call", *arguments)
+    assert done.code == 1
+    assert said in json.loads(done.out)["error"]
+
+
+@pytest.mark.parametrize("text", ["{", "path=x", "", '{"path": "x"}}', "[" * 100_000])
+def test_arguments_that_are_no_json_decide_nothing(compiled: Path, text: str) -> None:
+    done = hermes(compiled, "call", "read_file", text)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("Error: the arguments are not JSON: ")
+
+
+def test_arguments_are_read_from_standard_input_as_utf8(compiled: Path) -> None:
+    text = json.dumps({"path": "Grüße 👋"}, ensure_ascii=False).encode()
+    env = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    for arguments in (text, b"\xef\xbb\xbf" + text):
+        assert hermes(compiled, "call", "read_file", "-", input=arguments).out == "Grüße 👋 10\n"
+    assert process(compiled, "call", "read_file", "-", input=text, env=env).out == "Grüße 👋 10\n"
+    done = hermes(compiled, "call", "read_file", "-", input=b"\xff{}")
+    assert (done.code, done.out) == (2, "")
+
+
+def test_a_project_can_be_called_from_elsewhere(compiled: Path, tmp_path: Path) -> None:
+    done = hermes(tmp_path, "call", "read_file", '{"path": "x"}', "-C", str(compiled))
+    assert (done.code, done.out) == (0, "x 10\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "said"),
+    [
+        (None, "", "run `hermes-build compile`"),
+        ("generated/catalogue.jsonl", "", "hermes-build compile"),
+        ("generated/registry.py", "def (\n", "hermes-build compile"),
+        ("generated/registry.py", "registry = 1 / 0\n", "hermes-build compile"),
+        ("generated/registry.py", "", "hermes-build compile"),
+    ],
+    ids=["not compiled", "empty catalogue", "no Python", "raises", "empty"],
+)
+def test_a_registry_that_cannot_be_opened_decides_nothing(
+    compiled: Path, tmp_path: Path, path: str | None, text: str, said: str
+) -> None:
+    root = shutil.copytree(compiled, tmp_path / "project")
+    if path is None:
+        shutil.rmtree(root / "generated")
+    else:
+        write(root, {path: text})
+    done = hermes(root, "call", "read_file", '{"path": "x"}')
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+    assert "Traceback" not in done.err
