@@ -99,6 +99,15 @@ def _confusable(tools: Iterable[Tool], locate: Locate, findings: Findings) -> No
     seen: dict[str, Tool] = {}
     for tool in tools:
         folded = tool.name.replace("-", "_").casefold()
+        if folded == "__init__":
+            findings.add(
+                "HB1006",
+                f"the module of the tool `{tool.name}` would be the generated package itself",
+                locate(tool.place, "name"),
+                help=("give it another name",),
+                tool=tool.name,
+            )
+            continue
         other = seen.setdefault(folded, tool)
         if other is tool:
             continue
