@@ -557,6 +557,18 @@ def test_hostile_descriptions_stay_texts() -> None:
     assert all(char.isprintable() or char == "\n" for char in one.text)
 
 
+def test_descriptions_of_keys_that_are_no_identifiers_stand_below_their_class() -> None:
+    schema = thing(**{f"p-{at}": {"description": text} for at, text in enumerate(HOSTILE)})
+    one = stub(schema | {"description": "The whole."})
+    assert one.problems == ()
+    nodes = ast.parse(one.text).body
+    at = next(at for at, node in enumerate(nodes) if isinstance(node, ast.Assign))
+    below = nodes[at + 1]
+    assert isinstance(below, ast.Expr)
+    said = "\n".join(f"p-{at}: {text}" for at, text in enumerate(HOSTILE)).replace("\r", "\n")
+    assert ast.literal_eval(below.value) == f"\nThe whole.\n\n{said}\n"
+
+
 def test_hostile_descriptions_stay_texts_in_pydantic() -> None:
     schema = thing(**{f"p{at}": {"description": text} for at, text in enumerate(HOSTILE)})
     one = stub(schema, kind="pydantic")

@@ -52,13 +52,15 @@ class Contents:
     """What an accepted module holds.
 
     ``fields`` maps a class name to its keys and whether each is required; ``definitions`` maps
-    every class and alias to the line where it begins; ``imports`` maps modules to names.
+    every class and alias to the line where it begins; ``calls`` maps every class that is a call
+    of ``TypedDict`` to the line where it ends; ``imports`` maps modules to names.
     """
 
     imports: dict[str, list[str]] = field(default_factory=dict)
     last_import_line: int = 0
     definitions: dict[str, int] = field(default_factory=dict)
     fields: dict[str, dict[str, bool]] = field(default_factory=dict)
+    calls: dict[str, int] = field(default_factory=dict)
 
 
 def refuse(where: int | ast.AST, reason: str) -> NoReturn:
@@ -222,6 +224,7 @@ class Reader:
             keys[key] = self._entry(value, now=True)
         self._define(name, node)
         self.contents.fields[name] = keys
+        self.contents.calls[name] = node.end_lineno or node.lineno
 
     def _take_alias(self, node: ast.AnnAssign) -> None:
         name = name_of(node.target, "an alias")

@@ -22,7 +22,9 @@ from hermes_build.compiler.emit.combine import (
     Unresolved,
     flatten,
 )
+from hermes_build.compiler.emit.cycles import empty_cycle
 from hermes_build.compiler.emit.defaults import Defaults, fills_safely, mentions_default
+from hermes_build.compiler.emit.literals import default_value, is_plain_default, literal_type
 from hermes_build.compiler.emit.naming import Kind, Names, mark_names, pascal
 
 Node: TypeAlias = dict[str, Any]
@@ -146,7 +148,8 @@ class _Preparation:
         while self.pending:
             self.define(self.pending.popleft())
         mark_names(self.definitions, self.kind)
-        _refuse_empty_cycles(self.definitions)
+        if lost := empty_cycle(self.definitions):
+            raise CannotExpress(f"{lost} refers to itself and never to a schema")
         return Prepared(self.root, self.definitions)
 
     def define(self, one: _Pending) -> None:
@@ -195,7 +198,7 @@ class _Preparation:
         union: dict[str, Node] = {}
         for choice in choices:
             if "enum" in choice:
-                one, members = (_literals(members) if members else None), []
+                one, members = (literal_type(members) if members else None), []
             else:
                 one = self.combined(choice, path, depth, filled)
             if one is None:
@@ -226,7 +229,7 @@ class _Preparation:
         if "$ref" in schema:
             return self.reference(schema["$ref"], path, depth, filled, top)
         if "enum" in schema:
-            return _literals(schema["enum"])
+            return literal_type(schema["enum"])
         kinds = schema.get("type")
         if kinds is None:
             if not schema.keys().isdisjoint(
@@ -352,8 +355,8 @@ class _Preparation:
                     return
                 if not self.pydantic:
                     sure.add(name)
-                elif name not in sure and _is_plain_default(one["default"], plain):
-                    plain["default"] = _default(one["default"], plain)
+                elif name not in sure and is_plain_default(one["default"], plain):
+                    plain["default"] = default_value(one["default"], plain)
                 return
             if "$ref" in one:
                 waiting.append(self.resolver.resolve(one["$ref"]))
@@ -401,63 +404,3 @@ class _Preparation:
                 if name in schema:
                     plain[name] = schema[name]
         return plain
-
-
-def _is_plain_default(value: Any, plain: Node) -> bool:
-    """Whether a default can be written as it is, without an instance of another model."""
-    return value in ([], None) or not isinstance(value, list | dict) or "$ref" not in repr(plain)
-
-
-def _default(value: Any, plain: Node) -> Any:
-    whole = plain.get("type") == "integer" and isinstance(value, float)
-    return int(value) if whole else value
-
-
-def _literals(values: list[Any]) -> Node:
-    """Return the type of an enum; members that ``Literal`` cannot hold widen to their own types."""
-    literal: list[Any] = []
-    seen: set[tuple[type, Any]] = set()
-    wider: dict[str, Node] = {}
-    for value in values:
-        if value is None or isinstance(value, str | bool | int):
-            if (type(value), value) not in seen:
-                seen.add((type(value), value))
-                literal.append(value)
-        elif isinstance(value, float):
-            wider["number"] = {"type": "number"}
-        elif isinstance(value, list):
-            wider["array"] = {"type": "array"}
-        else:
-            wider["object"] = {"type": "object", "additionalProperties": {}}
-    if "number" in wider:
-        literal = [one for one in literal if isinstance(one, str | bool) or one is None]
-    if not literal and not wider:
-        raise Impossible("an enum without members")
-    parts: list[Node] = [{"enum": literal}] if literal else []
-    if literal == [None]:
-        parts = [{"type": "null"}]
-    parts.extend(wider.values())
-    return parts[0] if len(parts) == 1 else {"anyOf": parts}
-
-
-def _refuse_empty_cycles(definitions: dict[str, Node]) -> None:
-    """Refuse aliases that lead back to themselves before any list, mapping or class."""
-    links = {
-        name: [one["$ref"][1:] for one in (node, *node.get("anyOf", ())) if "$ref" in one]
-        for name, node in definitions.items()
-    }
-    done: set[str] = set()
-    for start in definitions:
-        trail: list[str] = []
-        walk = [(start, False)]
-        while walk:
-            name, leave = walk.pop()
-            if leave:
-                trail.pop()
-                done.add(name)
-            elif name in trail:
-                raise CannotExpress(f"{name} refers to itself and never to a schema")
-            elif name not in done:
-                trail.append(name)
-                walk.append((name, True))
-                walk.extend((one, False) for one in links.get(name, ()))

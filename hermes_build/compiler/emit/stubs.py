@@ -36,9 +36,9 @@ class Stub:
     """The classes of one tool.
 
     ``imports`` are whole lines, an empty one between groups, without ``from __future__ import
-    annotations``, which a module must begin with; they always bring in ``TypeAlias``. ``body`` is the classes, ending in
-    a line break. ``args`` and ``result`` name the two roots. ``problems`` says why a side is
-    ``Any``; it is empty for a stub that says all it should.
+    annotations``, which a module must begin with; they always bring in ``TypeAlias``. ``body`` is
+    the classes, ending in a line break. ``args`` and ``result`` name the two roots. ``problems``
+    says why a side is ``Any``; it is empty for a stub that says all it should.
     """
 
     imports: tuple[str, ...]
@@ -154,8 +154,36 @@ def _check(text: str, definitions: dict[str, Node], kind: Kind) -> _Accepted:
     if _ESCAPED_MARK in text:
         text = _unmark(text)
     contents = check_stub(text, kind)
+    if contents.calls:
+        text = _with_texts(text, contents, definitions)
+        contents = check_stub(text, kind)
     check_parity(contents, definitions)
     return _Accepted(text, contents)
+
+
+def _with_texts(text: str, contents: Contents, definitions: dict[str, Node]) -> str:
+    """Return generated text with docstrings where the generator has no place for them.
+
+    A class whose keys are not all identifiers is a call of ``TypedDict``; its descriptions go below
+    it, where editors look for what a name means.
+    """
+    lines = text.split("\n")
+    for name, line in reversed(contents.calls.items()):
+        node = definitions.get(name, {})
+        said = [node["description"], ""] if "description" in node else []
+        said += [
+            f"{key.removeprefix(MARK)}: {one['description']}"
+            for key, one in node.get("properties", {}).items()
+            if "description" in one
+        ]
+        if said:
+            lines[line:line] = _docstring("\n".join(said).strip()).split("\n")
+    return "\n".join(lines)
+
+
+def _docstring(text: str) -> str:
+    inner = text.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
+    return f'"""\n{_HIDDEN.sub(_escape, inner)}\n"""'
 
 
 def _escape(found: re.Match[str]) -> str:
@@ -249,4 +277,4 @@ def _import_lines(imports: dict[str, set[str]]) -> tuple[str, ...]:
         for module, names in sorted(imports.items(), key=lambda one: one[0] != "typing")
     ]
     # The standard library comes first, in a group of its own.
-    return tuple(lines[:1] + ["", *lines[1:]] if len(lines) > 1 else lines)
+    return (lines[0], "", *lines[1:]) if len(lines) > 1 else tuple(lines)
