@@ -69,7 +69,7 @@ def make_projects(folder: Path, kind: str) -> dict[str, Path]:
 def schemas_of(root: Path) -> list[Any]:
     """Every schema that a compiled project makes a class from."""
     found: list[Any] = []
-    for line in (root / "made" / "catalogue.jsonl").read_text(encoding="utf-8").splitlines():
+    for line in (root / "made" / "catalogue.jsonl").read_text(encoding="utf-8").split("\n"):
         key, _, record = line.partition("\t")
         if key.startswith("tool/"):
             tool = json.loads(record)
