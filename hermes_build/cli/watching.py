@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import click
@@ -14,6 +15,8 @@ from hermes_build.compiler.judge import watched
 from hermes_build.compiler.root import LOCK, SETTINGS
 from hermes_build.compiler.tree import is_inside
 
+_INTERRUPTED = 130
+
 _GLANCE_MS = 250
 """Milliseconds after which to look whether a folder has come or gone, which no event tells."""
 
@@ -21,9 +24,22 @@ _GLANCE_MS = 250
 def watch_project(root: Path, once: Callable[[], int]) -> int:
     """Run ``once`` now and after each change, until interrupted; return its last exit code.
 
-    ``once`` runs only while a watcher is listening, so that no change falls between two runs.
+    ``once`` runs only while a watcher is listening, so that no change falls between two runs. When
+    it is interrupted itself, the code is 130.
     """
-    code = 2
+    code = _INTERRUPTED
+    try:
+        for run in _runs(root, once):
+            code = _INTERRUPTED
+            code = run()
+            say("watching for changes; press Ctrl-C to stop")
+    except KeyboardInterrupt:
+        pass
+    return code
+
+
+def _runs(root: Path, once: Callable[[], int]) -> Iterator[Callable[[], int]]:
+    """Give a run whenever there is something to compile; end when interrupted while waiting."""
     while True:
         inputs, output = _inputs(root)
         places = _there(root, inputs)
@@ -36,14 +52,13 @@ def watch_project(root: Path, once: Callable[[], int]) -> int:
             yield_on_timeout=True,
         )
         if next(changes, None) is None:
-            return code
-        code = _run(once)
-        say("watching for changes; press Ctrl-C to stop")
+            return
+        yield partial(_run, once)
         for change in changes:
             if change or _there(root, inputs) != places:
                 break
         else:
-            return code
+            return
 
 
 def _run(once: Callable[[], int]) -> int:
