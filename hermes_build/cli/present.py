@@ -67,6 +67,7 @@ def root_of(start: str) -> str:
         Undecided: there is none.
     """
     try:
+        os.getcwd()  # much of what follows cannot do without, wherever the project is
         return find_root(start)
     except NoProject as error:
         raise Undecided(str(error)) from error

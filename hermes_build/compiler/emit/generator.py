@@ -16,6 +16,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 from datamodel_code_generator import generate
@@ -30,6 +31,8 @@ CHUNK = 128
 """Units a call: 32 to 512 cost the same within a tenth; a failing one costs a retry of these."""
 
 _LINE_LENGTH = 100
+# Without this, the generator reads the nearest pyproject.toml at or above the current folder.
+_SETTINGS = Path(__file__).resolve().parent / "settings"
 _In = TypeVar("_In")
 _Out = TypeVar("_Out")
 
@@ -53,6 +56,7 @@ def configuration(kind: Kind) -> GenerateConfig:
         "allow_remote_refs": False,
         "strict_refs": True,
         "enum_field_as_literal": LiteralType.All,
+        "settings_path": _SETTINGS,
         "formatters": [Formatter.BUILTIN],
         "builtin_format_line_length": _LINE_LENGTH,
         "disable_timestamp": True,
@@ -90,6 +94,8 @@ def _solve(units: list[Mapping[str, Any]], config: GenerateConfig) -> list[str |
         return []
     try:
         return list(_batch(units, config))
+    except (OSError, MemoryError):  # no schema is to blame, and none must lose its stub
+        raise
     except Exception as error:  # The generator raises many kinds, down to RecursionError.
         message = f"{type(error).__name__}: {error}"
     if len(units) == 1:
