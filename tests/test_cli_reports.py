@@ -157,7 +157,8 @@ def test_the_current_folder_may_be_gone(tmp_path: Path) -> None:
     folder = tmp_path / "gone"
     folder.mkdir()
     shell = 'rmdir "$0" && "$@"'
-    for command in (["check"], ["check", "--strict"], ["compile"]):
+    there = project(tmp_path / "project", "read_file")
+    for command in (["check"], ["check", "--strict"], ["compile"], ["compile", "-C", str(there)]):
         folder.mkdir(exist_ok=True)
         done = process(folder, *command, program=["sh", "-c", shell, str(folder), *PROGRAM])
         assert done.code == 2
