@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import chdir, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 from click.testing import CliRunner
 
@@ -58,18 +59,26 @@ def hermes(
 
 @contextmanager
 def _untouched_process() -> Iterator[None]:
-    """Take back what a command does to its process: it expects the process to end with it."""
-    argv, path, modules = sys.argv, sys.path[:], set(sys.modules)
-    threshold = gc.get_threshold()
+    """Take back what a command does to its process: it expects the process to end with it.
+
+    Programs of other tests that this process has imported are out of the way meanwhile.
+    """
+    argv, path, threshold = sys.argv, sys.path[:], gc.get_threshold()
+    others = _take_programs()
     try:
         yield
     finally:
         sys.argv = argv
         sys.path[:] = path
         gc.set_threshold(*threshold)
-        for name in sys.modules.keys() - modules:
-            if name.partition(".")[0] in ("generated", "handlers", "agent"):
-                del sys.modules[name]
+        _take_programs()
+        sys.modules.update(others)
+
+
+def _take_programs() -> dict[str, ModuleType]:
+    """Take the modules of every program out of this process."""
+    names = [n for n in sys.modules if n.partition(".")[0] in ("generated", "handlers", "agent")]
+    return {name: sys.modules.pop(name) for name in names}
 
 
 def process(
