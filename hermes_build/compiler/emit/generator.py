@@ -148,13 +148,20 @@ def _placed(node: Any, prefix: str) -> Any:
 
 
 @contextmanager
-def without_collection() -> Iterator[None]:
-    """Keep the cyclic collector out of a batch: it would look at the whole generator each time."""
+def own_garbage() -> Iterator[None]:
+    """Collect cyclic garbage once, at the end, and only what came into being inside.
+
+    The generator and what it imports are half a million objects; looking through them again and
+    again, as the collector does by itself, costs a twentieth of a batch.
+    """
     was = gc.isenabled()
+    gc.freeze()
     gc.disable()
     try:
         yield
     finally:
+        gc.collect()
+        gc.unfreeze()
         if was:
             gc.enable()
 

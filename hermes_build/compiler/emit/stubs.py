@@ -14,6 +14,7 @@ from hermes_build.compiler.emit.naming import MARK, Kind, Names, pascal
 from hermes_build.compiler.emit.prepare import CannotExpress, Node, Prepared, prepare
 
 _ANY = {"args": "dict[str, Any]", "result": "Any"}
+_LEAST_A_PROCESS = 32
 _ESCAPED_MARK = "\\ue000"
 # Characters that a reader of the source does not see, or that an editor takes for a line break.
 _HIDDEN = re.compile(
@@ -87,7 +88,7 @@ def make_stubs(requests: Sequence[StubRequest], kind: Kind, jobs: int = 1) -> di
     # The generator takes a third of a second to import, which a cached compile never pays.
     from hermes_build.compiler.emit.generator import CHUNK, spread
 
-    size = max(1, min(CHUNK, -(-len(requests) // max(1, jobs))))
+    size = min(CHUNK, max(_LEAST_A_PROCESS, -(-len(requests) // max(1, jobs))))
     parts = [requests[start : start + size] for start in range(0, len(requests), size)]
     found = spread(partial(_make_part, kind=kind), parts, jobs)
     stubs = [stub for part in found for stub in part]
@@ -95,9 +96,9 @@ def make_stubs(requests: Sequence[StubRequest], kind: Kind, jobs: int = 1) -> di
 
 
 def _make_part(requests: Sequence[StubRequest], kind: Kind) -> list[Stub]:
-    from hermes_build.compiler.emit.generator import without_collection
+    from hermes_build.compiler.emit.generator import own_garbage
 
-    with without_collection():
+    with own_garbage():
         units = [_unit(request, kind) for request in requests]
         accepted = _accept([unit.definitions for unit in units], kind)
         return [
