@@ -11,11 +11,19 @@ import sys
 
 def main() -> None:
     """Run the command line, and end the process with its exit code."""
+    try:
+        code = _run()
+    except KeyboardInterrupt:  # while things are still being imported
+        code = 130
+    sys.exit(code)
+
+
+def _run() -> int:
     if sys.argv[1:] == ["check"]:
         from hermes_build.cli.unchanged import answer
 
         if answer():
-            sys.exit(0)
+            return 0
     from hermes_build.cli.app import run
 
-    sys.exit(run())
+    return run()
