@@ -38,8 +38,8 @@ def test_every_toolset_of_hermes_agent_resolves_as_there(hermes: Catalogue) -> N
     assert left_out["code"] == "HB1305"
     members = sum(map(len, theirs.values()))
     print(
-        f"\nhermes-agent: {len(theirs) - 1} of {len(theirs)} toolsets resolve to the same {members} "
-        f"members; `{EMPTY_ON_PURPOSE}`, which is empty there, is left out with a finding"
+        f"\nhermes-agent: {len(theirs) - 1} of {len(theirs)} toolsets resolve to the same "
+        f"{members} members; `{EMPTY_ON_PURPOSE}`, which is empty there, is left out with a finding"
     )
 
 
