@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+import http.server
 import inspect
 import json
 import os
 import subprocess
 import sys
+import threading
 import time
 import types
 import typing
@@ -614,6 +616,34 @@ def test_large_schemas_take_bounded_time(kind: Kind) -> None:
     problems = {name: one.problems for name, one in made.items() if one.problems}
     assert problems.pop("too_deep") == ("parameters: nested deeper than 64 levels",)
     assert set(problems) <= {"doubling"}
+
+
+def test_nothing_is_ever_fetched() -> None:
+    asked: list[str] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+        def log_message(self, *args: object) -> None:
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/x"
+        for schema in (
+            thing(a={"$ref": url}),
+            thing(a={"enum": ["x"], "default": "x", "$ref": "#/$defs/s"}) | {"$defs": {"s": {}}},
+            thing(a={"type": "string", "minLength": 1, "default": "x"}, b={"not": {"$ref": url}}),
+            thing(a={"$ref": "#/$defs/s"}) | {"$schema": url, "$defs": {"s": {"$schema": url}}},
+            {"$schema": url, "type": "object", "properties": 5},
+        ):
+            stub(schema, schema)
+        server.shutdown()
+    assert asked == []
 
 
 def test_nothing_asked_is_nothing_made() -> None:

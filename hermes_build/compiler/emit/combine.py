@@ -8,6 +8,7 @@ these keywords. Where a merge cannot be exact the result is wider, never narrowe
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, TypeAlias
 from urllib.parse import unquote
 
@@ -15,6 +16,7 @@ import jsonschema_rs
 
 Node: TypeAlias = dict[str, Any]
 
+_METASCHEMA = "https://json-schema.org/draft/2020-12/schema"
 _MOST_PRODUCTS = 64
 _MOST_STEPS = 100_000
 _SHAPES = frozenset(
@@ -49,6 +51,17 @@ def _is_whole(value: Any) -> bool:
     if isinstance(value, float):
         return value.is_integer()
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+@cache
+def _metaschema() -> jsonschema_rs.Draft202012Validator:
+    # The library's own check follows a `$schema` to wherever it leads, even over the network.
+    return jsonschema_rs.Draft202012Validator({"$ref": _METASCHEMA}, offline=True)
+
+
+def is_schema(value: Any) -> bool:
+    """Whether a value is valid JSON Schema 2020-12, whatever ``$schema`` it names."""
+    return _metaschema().is_valid(value)
 
 
 class Impossible(ValueError):
@@ -94,7 +107,7 @@ class Resolver:
             else:
                 raise Unresolved(f"`$ref` {ref!r} leads to nothing")
         # A pointer may lead to any value: to `properties` as a whole, or into an example.
-        if not isinstance(node, dict | bool) or not jsonschema_rs.meta.is_valid(node):
+        if not isinstance(node, dict | bool) or not is_schema(node):
             raise Unresolved(f"`$ref` {ref!r} leads to something that is not a schema")
         return node
 

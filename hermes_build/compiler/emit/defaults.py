@@ -54,7 +54,9 @@ class Defaults:
         try:
             if self._registry is None:
                 self._registry = jsonschema_rs.Registry([(_URI, self._root)])
-            judge = jsonschema_rs.Draft202012Validator(placed, registry=self._registry)
+            judge = jsonschema_rs.Draft202012Validator(
+                placed, registry=self._registry, offline=True
+            )
             return judge.is_valid(value)
         except (ValueError, jsonschema_rs.ReferencingError):
             # A schema that cannot be compiled accepts nothing that could be relied on.

@@ -13,14 +13,13 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 from urllib.parse import unquote
 
-import jsonschema_rs
-
 from hermes_build.compiler.emit.combine import (
     UNSURE,
     Impossible,
     Resolver,
     Unresolved,
     flatten,
+    is_schema,
 )
 from hermes_build.compiler.emit.cycles import empty_cycle
 from hermes_build.compiler.emit.defaults import Defaults, fills_safely, mentions_default
@@ -104,7 +103,7 @@ def prepare(
     except RecursionError:
         raise CannotExpress("nested too deep") from None
     except (TypeError, AttributeError, ValueError) as error:
-        if jsonschema_rs.meta.is_valid(schema):
+        if is_schema(schema):
             raise
         raise CannotExpress(f"not valid JSON Schema: {error}") from None
 
