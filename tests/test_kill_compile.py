@@ -221,6 +221,22 @@ def test_a_full_disk_changes_nothing_and_is_said(
     assert output(root) == states[1]
 
 
+def test_a_disk_that_is_only_read_can_be_checked_and_not_compiled(
+    small_disk: Path, states: list[dict[str, bytes]]
+) -> None:
+    root = project(small_disk)
+    put(root, 0)
+    assert hermes(root, "compile").code == 0
+    remount = ["mount", "-o", "remount,ro", str(small_disk)]
+    subprocess.run(remount, check=True)
+    for command in (["check"], ["check"], ["lint"], ["compile", "--check"], ["show"]):
+        assert hermes(root, *command).code == 0, command
+    done = hermes(root, "compile")
+    assert (done.code, done.codes) == (1, ["HB5008"])
+    assert "nothing was changed" in done.out
+    assert output(root) == states[0]
+
+
 def test_a_file_that_cannot_grow_changes_nothing(
     tmp_path: Path, states: list[dict[str, bytes]]
 ) -> None:
