@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -33,8 +34,7 @@ class Done:
     @property
     def codes(self) -> list[str]:
         """The codes of the findings on standard output, in the full or the concise form."""
-        words = (word for line in self.out.splitlines() for word in line.split() if "[HB" in word)
-        return [word.partition("[")[2][:6] for word in words]
+        return re.findall(r"(?m)(?:^|: )(?:error|warning|info)\[(HB\d{4})\]", self.out)
 
 
 def hermes(

@@ -170,6 +170,10 @@ def test_a_keyword_shaped_handler_cannot_take_a_property_named_like_a_keyword(ro
     done = hermes(root, "check")
     assert (done.code, done.codes) == (1, ["HB1208"])
     assert "'class'" in done.out
+    # It cannot be suppressed, since the import of such a handler fails for everybody.
+    write(root, {"tool_specs/read_file.yaml": f"# hermes-build: ignore[HB1208] why not\n{text}"})
+    assert hermes(root, "lint").codes == ["HB1293"]
+    write(root, {"tool_specs/read_file.yaml": text})
     write(root, {"handlers/read.py": handler("read_file")})
     assert hermes(root, "check").code == 0
 
