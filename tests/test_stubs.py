@@ -493,6 +493,7 @@ def test_no_default_is_certain_inside_a_branch() -> None:
             "list[Any]",
         ),
         ({"type": "array", "prefixItems": [{"type": "string"}], "items": False}, "list[str]"),
+        ({"type": "array", "items": [{"type": "string"}], "additionalItems": False}, "list[str]"),
         ({"type": "object"}, "dict[str, Any]"),
         ({"type": "object", "additionalProperties": {"type": "integer"}}, "dict[str, int]"),
         ({"type": "object", "patternProperties": {"a": {"type": "integer"}}}, "dict[str, Any]"),

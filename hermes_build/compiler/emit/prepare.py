@@ -277,6 +277,8 @@ class _Preparation:
     def array(self, schema: Node, path: str, depth: int, filled: bool) -> Node:
         rest = schema.get("items", True)
         members = schema.get("prefixItems")
+        if isinstance(rest, list):  # The spelling of JSON Schema up to 2019-09.
+            members, rest = rest, schema.get("additionalItems", True)
         if not members:
             one = self.node(rest, path + "Item", depth + 1, filled) if rest is not True else {}
             return {"type": "array", "items": one} if one else {"type": "array"}
