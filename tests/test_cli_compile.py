@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -435,6 +436,45 @@ def test_a_broken_template_is_a_finding_and_writes_nothing(
     if line is not None:
         assert done.out.startswith(f"templates/{name}:{line}:")
     assert contents(root) == before
+
+
+def test_a_template_that_is_no_file_is_a_finding(root: Path) -> None:
+    place = root / "templates/tool.py.jinja"
+    place.mkdir(parents=True)
+    assert hermes(root, "compile").codes == ["HB5007"]
+    place.rmdir()
+    os.mkfifo(place)
+    done = hermes(root, "compile")
+    assert (done.code, done.codes) == (1, ["HB5007"])
+    assert "it is not a file" in done.out
+    assert str(root) not in done.out
+
+
+@pytest.mark.parametrize(
+    ("path", "codes"),
+    [
+        ("generated", ["HB5003"]),
+        (LOCK, ["HB5005"]),
+        (".hermes-build", ["HB5008"]),
+        ("tool_specs", ["HB0001", "HB1007"]),
+        ("toolsets", ["HB0001"]),
+    ],
+)
+def test_a_file_for_a_folder_and_a_folder_for_a_file_are_findings(
+    root: Path, path: str, codes: list[str]
+) -> None:
+    if (root / path).is_dir():
+        shutil.rmtree(root / path)
+    if path == LOCK:
+        (root / LOCK).unlink()
+        (root / LOCK).mkdir()
+    else:
+        write(root, {path: "a file\n"})
+    done = hermes(root, "compile")
+    assert (done.code, sorted(done.codes)) == (1, codes)
+    assert "move" in done.out or path in ("tool_specs", "toolsets")
+    assert hermes(root, "check").code == int(path != ".hermes-build")
+    assert hermes(root, "doctor").code in (0, 1)
 
 
 # What a machine remembers

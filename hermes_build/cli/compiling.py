@@ -25,7 +25,7 @@ from hermes_build.compiler.memory import Memory, forgetful, open_memory
 from hermes_build.compiler.pipeline import build
 from hermes_build.compiler.project import Project
 from hermes_build.compiler.root import LOCK
-from hermes_build.compiler.tree import read_lock
+from hermes_build.compiler.tree import lock_opens, read_lock
 from hermes_build.compiler.verdict import stamp
 from hermes_build.compiler.write import exclusive, write
 
@@ -115,8 +115,12 @@ def _write(
             return code
         if locked and (late := stale_lock(project, made.lock)):
             return _finish(project, (*made.findings, *late), form, color, strict)
-        _, owned = read_lock(project.root, LOCK, Findings())
         writing = Findings()
+        if not lock_opens(project.root, LOCK, writing):
+            code = _finish(project, (*made.findings, *writing), form, color, strict)
+            say("nothing was written")
+            return code
+        _, owned = read_lock(project.root, LOCK, Findings())
         changes = write(
             project.root,
             made.tree,

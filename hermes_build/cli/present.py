@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from hermes_build.compiler.regular import read_regular
 from hermes_build.compiler.root import NoProject, find_root
 
 if TYPE_CHECKING:  # what a run without changes never needs is imported where it is used
@@ -153,7 +154,7 @@ def counted(number: int, noun: str) -> str:
 
 def _text(root: Path, path: str) -> str | None:
     try:
-        text = (root / path).read_bytes().decode("utf-8-sig", "replace")
+        text = read_regular(root / path).decode("utf-8-sig", "replace")
     except OSError:
         return None
     return text.replace("\r\n", "\n").replace("\r", "\n")

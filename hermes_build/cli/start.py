@@ -6,9 +6,17 @@ from pathlib import Path
 
 import click
 
-from hermes_build.cli.present import counted, print_report, project_option, say, sound_project
+from hermes_build.cli.present import (
+    Undecided,
+    counted,
+    print_report,
+    project_option,
+    say,
+    sound_project,
+)
 from hermes_build.cli.putting import put
 from hermes_build.compiler.diagnostics import Findings
+from hermes_build.compiler.regular import read_regular
 from hermes_build.compiler.scaffold import project_scaffold, tool_scaffold
 
 
@@ -64,6 +72,9 @@ def new_command(
 
 def _read(root: Path, path: str) -> str | None:
     try:
-        return (root / path).read_bytes().decode("utf-8", "replace").replace("\r\n", "\n")
-    except OSError:
+        text = read_regular(root / path).decode("utf-8", "replace")
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError as error:
+        raise Undecided(f"{path} cannot be read: {error.strerror}") from error
+    return text.replace("\r\n", "\n")

@@ -15,6 +15,7 @@ from hermes_build.compiler.diagnostics import Findings, Label, Span
 from hermes_build.compiler.emit.program import module_name
 from hermes_build.compiler.nearest import did_you_mean
 from hermes_build.compiler.project import Project
+from hermes_build.compiler.regular import read_regular
 from hermes_build.compiler.registrations import Binding, read_registrations
 from hermes_build.compiler.sources import Locate
 from hermes_build.ir import Tool
@@ -47,7 +48,7 @@ class Bindings:
 
 
 def find_bindings(
-    project: Project, findings: Findings, read: Callable[[Path], bytes] = Path.read_bytes
+    project: Project, findings: Findings, read: Callable[[Path], bytes] = read_regular
 ) -> Bindings:
     """Read every module of the project's handler packages, in sorted order.
 

@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hermes_build.compiler.diagnostics import Diagnostic, Findings, Span
 from hermes_build.compiler.lock import Lock, render
 from hermes_build.compiler.lock_differences import differences
 from hermes_build.compiler.project import Project
 from hermes_build.compiler.root import LOCK
-from hermes_build.compiler.tree import Tree, compare, diff, read_lock, report, report_foreign
+from hermes_build.compiler.tree import (
+    Changes,
+    Tree,
+    compare,
+    diff,
+    read_lock,
+    report,
+    report_foreign,
+)
 
 _SHOWN = 20
 
 
 def stale(project: Project, tree: Tree, lock: Lock) -> list[Diagnostic]:
     """Return a finding for each generated file, and for the lock, that is not as it should be."""
-    findings = Findings()
-    _, owned = read_lock(project.root, LOCK, Findings())
-    report(compare(project.root, tree, owned, project.output_folder), tree, project.root, findings)
-    findings.extend(stale_lock(project, lock))
+    findings = Findings(stale_lock(project, lock))
+    report(_changes(project, tree), tree, project.root, findings)
     return findings.sorted()
 
 
 def difference(project: Project, tree: Tree, lock: Lock) -> str:
     """Return the unified diff from the disk to what the sources give, the lock included."""
-    _, owned = read_lock(project.root, LOCK, Findings())
-    changes = compare(project.root, tree, owned, project.output_folder)
+    changes = _changes(project, tree)
     text = {LOCK: render(lock)}
     of_lock = compare(project.root, text, {LOCK: ""})
     return diff(project.root, tree, changes) + diff(project.root, text, of_lock)
@@ -33,9 +40,20 @@ def difference(project: Project, tree: Tree, lock: Lock) -> str:
 def obstacles(project: Project, tree: Tree) -> list[Diagnostic]:
     """Return a finding for everything that keeps the tree from being written."""
     findings = Findings()
-    _, owned = read_lock(project.root, LOCK, findings)
-    report_foreign(compare(project.root, tree, owned, project.output_folder), findings)
+    read_lock(project.root, LOCK, findings)
+    report_foreign(_changes(project, tree), findings)
     return findings.sorted()
+
+
+def _changes(project: Project, tree: Tree) -> Changes:
+    """In what the disk differs; a lock that cannot be read says nothing against a file of ours."""
+    findings = Findings()
+    _, owned = read_lock(project.root, LOCK, findings)
+    changes = compare(project.root, tree, owned, project.output_folder)
+    if len(findings):
+        known = tuple(one for one in changes.foreign if not one.unnamed)
+        changes = replace(changes, foreign=known)
+    return changes
 
 
 def stale_lock(project: Project, lock: Lock) -> list[Diagnostic]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hermes_build.compiler.lock import is_plain
+from hermes_build.compiler.regular import read_regular
 from hermes_build.compiler.state import STATE, open_state
 
 JOURNAL = "journal"
@@ -32,8 +33,7 @@ def read_journal(root: str | os.PathLike[str]) -> Journal:
     A journal replaces its predecessor in one step, so a damaged one is none of ours and is ignored.
     """
     try:
-        with open(os.path.join(root, STATE, JOURNAL), "rb") as file:
-            lines = file.read().decode().split("\n")
+        lines = read_regular(os.path.join(root, STATE, JOURNAL)).decode().split("\n")
     except (OSError, UnicodeDecodeError):
         return Journal()
     if lines[0] != _HEADER or lines[-2:] != ["end", ""]:

@@ -17,6 +17,7 @@ from hermes_build.compiler.diagnostics import Diagnostic, Span
 from hermes_build.compiler.digests import Digests
 from hermes_build.compiler.examine import Declared
 from hermes_build.compiler.load import Source, Suppression
+from hermes_build.compiler.regular import read_regular
 from hermes_build.compiler.sources import Sources
 from hermes_build.compiler.state import open_state
 from hermes_build.ir import Annotations, Deprecated, Guards, Place, Requires, Server, Tool, Toolset
@@ -97,7 +98,7 @@ def open_memory(root: Path, stamp: str) -> Memory:
     except OSError:
         return forgetful()
     try:
-        data = json.loads(path.read_bytes())
+        data = json.loads(read_regular(path))
         if data["stamp"] == stamp:
             stubs = {
                 name: RememberedStub(key, module, tuple(problems))

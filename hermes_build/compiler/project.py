@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping
@@ -12,6 +13,7 @@ from typing import Any, Literal
 from hermes_build.compiler.codes import CODES
 from hermes_build.compiler.diagnostics import Findings, Span
 from hermes_build.compiler.nearest import did_you_mean
+from hermes_build.compiler.regular import read_regular
 from hermes_build.compiler.root import SETTINGS
 
 MODELS = ("typed-dict", "pydantic")
@@ -71,13 +73,14 @@ class Project:
 def read_project(root: Path, findings: Findings) -> Project:
     """Read the settings of the project at ``root``; mistakes become findings and defaults stand."""
     alone, shared = SETTINGS
-    file = alone if (root / alone).is_file() else shared
+    file = alone if os.path.lexists(root / alone) else shared
     table = "" if file == alone else "tool.hermes-build"
     try:
-        text = (root / file).read_bytes().decode("utf-8-sig")
+        text = read_regular(root / file).decode("utf-8-sig")
         data = tomllib.loads(text)
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        findings.add("HB1403", f"the settings cannot be read: {error}", Span(file))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        reason = error.strerror if isinstance(error, OSError) else error
+        findings.add("HB1403", f"the settings cannot be read: {reason}", Span(file))
         return Project(root, file)
     if table:
         tool = data.get("tool", {})

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from hermes_build.compiler.regular import read_regular
+
 TYPE_CHECKING = False  # `typing` would cost more than everything else here together
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -104,5 +106,4 @@ def content_digest(root: str, path: str) -> str:
     """
     from hashlib import sha256  # only where a status does not decide
 
-    with open(os.path.join(root, path), "rb", buffering=0) as file:
-        return sha256(file.read()).hexdigest()
+    return sha256(read_regular(os.path.join(root, path))).hexdigest()

@@ -7,7 +7,6 @@ of a write that was interrupted, never from walking a folder.
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
 from collections.abc import Mapping
@@ -19,6 +18,7 @@ from hermes_build.compiler.canonical import digest
 from hermes_build.compiler.diagnostics import Findings, Span
 from hermes_build.compiler.journal import Journal, read_journal
 from hermes_build.compiler.lock import Lock, LockError, is_plain, read, salvage
+from hermes_build.compiler.regular import read_regular
 
 Tree: TypeAlias = dict[str, bytes]
 """Generated files: path in the project, with forward slashes, to content with LF line ends."""
@@ -28,10 +28,14 @@ MEND = "run `hermes-build compile`"
 
 @dataclass(frozen=True, slots=True)
 class Foreign:
-    """Something that we did not write, where a file of ours must stand, and what it is."""
+    """Something that we did not write, where a file of ours must stand, and what it is.
+
+    ``unnamed`` is a file that could be ours, and that no lock and no journal names.
+    """
 
     path: str
     reason: str
+    unnamed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +91,7 @@ def compare(root: Path, tree: Tree, owned: Mapping[str, str], output: str = "") 
         elif _holds(found, path, owned, journal):
             changed.append(path)
         else:
-            foreign[Foreign(path, "hermes-build did not write this file")] = None
+            foreign[Foreign(path, "hermes-build did not write this file", unnamed=True)] = None
     surplus = []
     for path in sorted((owned.keys() | journal.files.keys()) - tree.keys()):
         found = walls.at(path) if is_plain(path) else None
@@ -169,14 +173,9 @@ def read_lock(root: Path, path: str, findings: Findings) -> tuple[Lock | None, d
     No file is no lock and no finding. A damaged lock is a finding; the files that it still names
     are returned all the same, so that compiling over a merge conflict knows its own.
     """
-    try:
-        data = _content(root, path)
-    except FileNotFoundError:
+    text = _lock_text(root, path, findings)
+    if text is None:
         return None, {}
-    except OSError as error:
-        findings.add("HB5005", f"`{path}` cannot be read: {error.strerror}", Span(path))
-        return None, {}
-    text = data.decode("utf-8", "replace")
     try:
         lock = read(text)
     except LockError as error:
@@ -190,6 +189,32 @@ def read_lock(root: Path, path: str, findings: Findings) -> tuple[Lock | None, d
     return lock, lock.owned()
 
 
+def lock_opens(root: Path, path: str, findings: Findings) -> bool:
+    """Whether the old lock can be read at all, as one that is not there can; report it if not.
+
+    Without it nobody knows which files are ours, so that nothing may be written.
+    """
+    before = len(findings)
+    _lock_text(root, path, findings)
+    return len(findings) == before
+
+
+def _lock_text(root: Path, path: str, findings: Findings) -> str | None:
+    try:
+        return read_regular(root / path).decode("utf-8", "replace")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        is_file = isinstance(error, PermissionError)
+        findings.add(
+            "HB5005",
+            f"`{path}` cannot be read: {error.strerror}",
+            Span(path),
+            help=("make it readable" if is_file else "move away what stands there",),
+        )
+        return None
+
+
 def is_inside(path: str, folder: str) -> bool:
     """Whether a plain path lies in a folder; every path lies in the folder that has no name."""
     return folder in ("", ".") or path.startswith(folder.rstrip("/") + "/")
@@ -198,7 +223,7 @@ def is_inside(path: str, folder: str) -> bool:
 def same_text(root: Path, path: str, data: bytes) -> bool:
     """Whether the file at ``path`` holds ``data``, line ends aside."""
     try:
-        return _lf(_content(root, path)) == _lf(data)
+        return _lf(read_regular(root / path)) == _lf(data)
     except OSError:
         return False
 
@@ -223,8 +248,7 @@ class _Walls:
         try:
             mode = os.lstat(place).st_mode
             if stat.S_ISREG(mode):
-                with open(place, "rb", buffering=0) as file:
-                    return file.read()
+                return read_regular(place)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -269,17 +293,9 @@ def _lines(data: bytes) -> list[str]:
     return [f"{line}\n" for line in whole] + ([rest] if rest else [])
 
 
-def _content(root: Path, path: str) -> bytes:
-    """The content of a file; a pipe or a device, which might never end, cannot be read."""
-    place = root / path
-    if not stat.S_ISREG(place.stat().st_mode):
-        raise OSError(errno.EINVAL, "it is not a file", str(place))
-    return place.read_bytes()
-
-
 def _standing_bytes(root: Path, path: str) -> bytes:
     try:
-        return _content(root, path)
+        return read_regular(root / path)
     except OSError:
         return b""
 

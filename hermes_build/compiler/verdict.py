@@ -19,6 +19,7 @@ import sys
 from zlib import crc32
 
 import hermes_build
+from hermes_build.compiler.regular import read_regular
 from hermes_build.compiler.state import IGNORE, STATE, open_state
 from hermes_build.compiler.status import (
     FOLDER,
@@ -128,9 +129,7 @@ def remembered(root: str | os.PathLike[str], stamp: str) -> Verdict | None:
     """
     root = os.fspath(root)
     try:
-        with open(os.path.join(root, STATE, FILE), "rb", buffering=0) as file:
-            data = file.read()
-        record = _Record.parse(data)
+        record = _Record.parse(read_regular(os.path.join(root, STATE, FILE)))
         if record.stamp != stamp or record.seat != _seat(root):
             return None
         if not record.young and _pack(look(root, record.inputs)) == record.statuses:
@@ -225,8 +224,8 @@ def _now(root: str) -> int:
     """The time by the clock of the project's file system, in nanoseconds; 0 if it is read-only."""
     try:
         path = os.path.join(open_state(root), "clock")
-        with open(path, "wb"):
-            pass
+        # A pipe of that name would be waited for.
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o666))
         os.utime(path)
         return os.stat(path).st_mtime_ns
     except OSError:
@@ -241,8 +240,7 @@ def _seat(root: str) -> str:
 def _known_digests(root: str) -> dict[str, str]:
     """The digests of the last verdict, by path and status, of what was not young then."""
     try:
-        with open(os.path.join(root, STATE, FILE), "rb", buffering=0) as file:
-            record = _Record.parse(file.read())
+        record = _Record.parse(read_regular(os.path.join(root, STATE, FILE)))
         if record.seat != _seat(root):
             return {}
         return {

@@ -34,6 +34,7 @@ from hermes_build.compiler.journal import (
     sync_folder,
     write_journal,
 )
+from hermes_build.compiler.regular import read_regular
 from hermes_build.compiler.state import open_state
 from hermes_build.compiler.tree import (
     Changes,
@@ -214,8 +215,7 @@ class _Batch:
         if os.path.islink(place):
             return os.readlink(place)
         try:
-            with open(place, "rb") as file:
-                return file.read()
+            return read_regular(place)
         except FileNotFoundError:
             return None
 
@@ -283,6 +283,8 @@ def _report(error: Exception, root: Path, findings: Findings, outcome: str) -> N
             path = os.path.relpath(name, os.path.realpath(root)).replace(os.sep, "/")
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             advice = "make room on the disk"
+        elif error.errno in (errno.EISDIR, errno.EEXIST, errno.ENOTDIR, errno.EINVAL):
+            advice = "move away what stands there"
     findings.add(
         "HB5008",
         f"`{path}` cannot be written: {reason}" if path else f"writing failed: {reason}",

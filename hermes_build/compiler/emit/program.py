@@ -21,6 +21,7 @@ from hermes_build.compiler.emit.render import Renderer, TemplateFailed, builtin_
 from hermes_build.compiler.emit.stubs import Stub, StubRequest, make_stubs
 from hermes_build.compiler.memory import Memory, RememberedStub
 from hermes_build.compiler.project import Project
+from hermes_build.compiler.regular import read_regular
 from hermes_build.compiler.sources import Locate
 from hermes_build.compiler.tree import Tree
 from hermes_build.ir import Catalog, Tool
@@ -124,16 +125,18 @@ def read_templates(project: Project, findings: Findings) -> dict[str, str]:
     """Return the templates: the built-in ones, each replaced by the project's file of its name."""
     templates = builtin_templates()
     for name in templates:
+        place = project.root / project.templates / name
         try:
-            data = (project.root / project.templates / name).read_bytes()
-            templates[name] = data.decode().replace("\r\n", "\n")
-        except FileNotFoundError:
+            templates[name] = read_regular(place).decode().replace("\r\n", "\n")
             continue
-        except NotADirectoryError:
-            break
-        except (OSError, UnicodeDecodeError) as error:
-            path = f"{project.templates}/{name}"
-            findings.add("HB5007", f"`{name}` cannot be read: {error}", Span(path))
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            reason = error.strerror or str(error)
+        except UnicodeDecodeError as error:
+            reason = f"byte {error.start} is not UTF-8 text"
+        path = f"{project.templates}/{name}"
+        findings.add("HB5007", f"`{name}` cannot be read: {reason}", Span(path))
     return templates
 
 
@@ -142,8 +145,7 @@ def _standing(project: Project, path: str, kept: RememberedStub | None, key: str
     if kept is None or kept.key != key:
         return None
     try:
-        with open(project.root / path, "rb", buffering=0) as file:
-            data = file.read()
+        data = read_regular(project.root / path)
     except OSError:
         return None
     if b"\r" in data:
