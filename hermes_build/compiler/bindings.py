@@ -15,8 +15,8 @@ from hermes_build.compiler.diagnostics import Findings, Label, Span
 from hermes_build.compiler.emit.program import module_name
 from hermes_build.compiler.nearest import did_you_mean
 from hermes_build.compiler.project import Project
-from hermes_build.compiler.regular import read_regular
 from hermes_build.compiler.registrations import Binding, read_registrations
+from hermes_build.compiler.regular import read_regular
 from hermes_build.compiler.sources import Locate
 from hermes_build.ir import Tool
 
