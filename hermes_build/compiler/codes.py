@@ -63,6 +63,7 @@ _ROWS = (
     ("HB1113", "required-undeclared", "error", "`required` names a property that is not declared."),
     ("HB1114", "not-a-schema-type", "error", "`type` names something that is not a JSON Schema type."),
     ("HB1115", "schema-too-deep", "error", "A schema is nested deeper than stubs can be made for."),
+    ("HB1116", "schema-explodes", "error", "References multiply until no call could wait for a value to be checked."),
     ("HB1120", "stub-is-any", "warning", "The generator cannot express a schema; its stub is `Any`."),
     # Lint: what a model reads.
     ("HB1201", "description-missing", "warning", "A tool has no description."),

@@ -9,6 +9,7 @@ import jsonschema_rs
 from hermes_build.compiler.diagnostics import Findings
 from hermes_build.compiler.keywords import HOLDS, TYPES, Pointer, steps
 from hermes_build.compiler.load import Document
+from hermes_build.compiler.schema.effort import check_effort
 from hermes_build.compiler.schema.explain import metaschema_reasons
 from hermes_build.compiler.schema.judge import Reason
 from hermes_build.compiler.schema.link import Checked, Fits, Linked, link
@@ -54,9 +55,10 @@ def check_shared(document: Document, findings: Findings, siblings: Siblings) -> 
 
 def _settled(part: Part, siblings: Siblings) -> tuple[Linked, Fits] | None:
     judged = _judged(part, siblings)
-    if judged is not None:
-        check_values(judged[0], unsatisfiable=check_proofs(judged[0]))
-    return judged
+    if judged is None or not check_effort(judged[0]):
+        return None
+    fine = check_values(judged[0], unsatisfiable=check_proofs(judged[0]))
+    return judged if fine else None
 
 
 def _root_is_object(part: Part) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 from hermes_build.compiler.diagnostics import Findings, Label
 from hermes_build.compiler.keywords import ANNOTATIONS, Pointer
 from hermes_build.compiler.load import Document
+from hermes_build.compiler.schema.effort import MOST_FOR_A_VALUE, Effort
 from hermes_build.compiler.schema.judge import Judge, Reason
 from hermes_build.compiler.schema.link import Checked, Linked
 from hermes_build.compiler.schema.part import Part
@@ -33,12 +34,15 @@ _IS: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def check_values(linked: Linked, unsatisfiable: Container[Pointer] = ()) -> None:
+def check_values(linked: Linked, unsatisfiable: Container[Pointer] = ()) -> bool:
     """Report the values in a schema that the schema around them refuses.
 
-    Schemas that no value fits, by their place in the bundle, have a finding already.
+    Schemas that no value fits, by their place in the bundle, have a finding already. Returns False
+    where a value cannot be judged at all.
     """
     judge = Judge(linked.schema)
+    effort = Effort(linked.schema)
+    judged = True
     for part in linked.parts:
         for pointer, node in part.nodes:
             if (
@@ -46,7 +50,32 @@ def check_values(linked: Linked, unsatisfiable: Container[Pointer] = ()) -> None
                 and not _VALUED.isdisjoint(node)
                 and (*part.inside, *pointer) not in unsatisfiable
             ):
-                _check_node(part, pointer, node, judge)
+                if _is_cheap(linked, part, pointer, node, effort):
+                    _check_node(part, pointer, node, judge)
+                else:
+                    judged = False
+    return judged
+
+
+_COSTLY = f"judging this value takes more than {MOST_FOR_A_VALUE:,} looks at it"
+_CHEAPER = ("let each branch refer to the schema once, or give a shallower value",)
+
+
+def _is_cheap(
+    linked: Linked, part: Part, pointer: Pointer, node: JsonObject, effort: Effort
+) -> bool:
+    """Report the values of a schema that no validator comes to an end with."""
+    schema = schema_at(linked.schema, (*part.inside, *pointer))
+    found: list[tuple[Pointer, Any]] = [
+        ((key,), node[key]) for key in ("default", "const") if key in node
+    ]
+    for key in ("enum", "examples"):
+        members = node.get(key)
+        found += [((key, nth), one) for nth, one in enumerate(members or ())]
+    costly = [place for place, value in found if effort.is_too_much(schema, value)]
+    for place in costly:
+        part.report("HB1116", _COSTLY, *pointer, *place, help=_CHEAPER)
+    return not costly
 
 
 def _check_node(part: Part, pointer: Pointer, node: JsonObject, judge: Judge) -> None:
@@ -180,9 +209,14 @@ def check_examples(
     examples = document.value.get("examples")
     if not isinstance(examples, list):
         return
+    effort = Effort(checked.schema)
     for nth, example in enumerate(examples):
         if not isinstance(example, dict) or "args" not in example:
             continue  # reading the spec reports its shape
+        if effort.is_too_much(checked.schema, example["args"]):
+            where = document.at("examples", nth, "args")
+            findings.add("HB1116", _COSTLY, where, help=_CHEAPER, tool=tool)
+            continue
         if checked.fits(example["args"]):
             continue
         # The judge knows one dialect; a schema of an older one may refuse what it accepts.
