@@ -39,6 +39,8 @@ class Judge:
 
     def __init__(self, schema: Schema) -> None:
         self._schema = schema
+        # The members of an enum are many values of one schema.
+        self._last: tuple[Pointer, jsonschema_rs.Draft202012Validator] | None = None
 
     @cached_property
     def _registry(self) -> jsonschema_rs.Registry:
@@ -46,12 +48,18 @@ class Judge:
 
     def refusal(self, pointer: Pointer, value: Any) -> Reason | None:
         """Return why the schema at ``pointer`` refuses ``value``, or None when it fits."""
-        judge = jsonschema_rs.Draft202012Validator(
-            {"$ref": _ROOT + fragment(pointer)}, registry=self._registry, offline=True
-        )
+        judge = self._at(pointer)
         if judge.is_valid(value):
             return None
         return _reason(_best(judge.iter_errors(value)))
+
+    def _at(self, pointer: Pointer) -> jsonschema_rs.Draft202012Validator:
+        if self._last is None or self._last[0] != pointer:
+            judge = jsonschema_rs.Draft202012Validator(
+                {"$ref": _ROOT + fragment(pointer)}, registry=self._registry, offline=True
+            )
+            self._last = pointer, judge
+        return self._last[1]
 
 
 def _best(errors: Iterable[jsonschema_rs.ValidationError]) -> jsonschema_rs.ValidationError:
