@@ -11,7 +11,7 @@ from hermes_build.compiler.keywords import Pointer, steps
 from hermes_build.compiler.schema.link import Linked
 from hermes_build.compiler.schema.part import Part
 from hermes_build.compiler.schema.refs import schema_at, target_in
-from hermes_build.compiler.schema.required import check_required
+from hermes_build.compiler.schema.required import Requirements
 from hermes_build.ir import JsonObject, Schema
 
 _BOUNDS = (
@@ -51,6 +51,7 @@ def check_proofs(linked: Linked) -> set[Pointer]:
     ``if`` is left alone: to refuse everything, or to ask for what may not be there, is its use.
     """
     found: set[Pointer] = set()
+    requirements = Requirements(linked.schema)
     for part in linked.parts:
         for pointer, node in part.nodes:
             if isinstance(node, bool) or _WORTH_A_LOOK.isdisjoint(node):
@@ -60,7 +61,7 @@ def check_proofs(linked: Linked) -> set[Pointer]:
                 found.add((*part.inside, *pointer))
                 _report(part, pointer, one)
             elif "required" in node and not hypothetical(pointer):
-                check_required(part, pointer, node, linked.schema)
+                requirements.check(part, pointer, node)
     return found
 
 
