@@ -76,9 +76,9 @@ class Document:
 # a hundred times the size of their text, so only the last document's are kept.
 @lru_cache(maxsize=1)
 def _places(source: Source, line: int) -> Places:
-    from hermes_build.compiler.yaml12.places import Places
+    from hermes_build.compiler.yaml12.places import Places, document_text
 
-    return Places(source.path, source.text[_lines(source).start(line) :], line)
+    return Places(source.path, document_text(source.text, _lines(source).start(line)), line)
 
 
 @lru_cache(maxsize=1)

@@ -25,6 +25,7 @@ class Sources:
     def __init__(self, sources: Iterable[Source]) -> None:
         self._sources = {one.path: one for one in sources}
         self._documents: dict[str, tuple[Document, ...]] = {}
+        self._by_line: dict[str, dict[int, Document]] = {}
 
     def __iter__(self) -> Iterator[Source]:
         return iter(self._sources.values())
@@ -52,9 +53,12 @@ class Sources:
 
     def locate(self, place: Place, *pointer: str | int, key: bool = False) -> Span:
         """Return the span of a node in the document that begins at ``place``, or around it."""
-        for document in self.documents(place.path):
-            if document.line == place.line:
-                return document.at(*pointer, key=key)
+        if place.path not in self._by_line:
+            documents = self.documents(place.path)
+            self._by_line[place.path] = {document.line: document for document in documents}
+        found = self._by_line[place.path].get(place.line)
+        if found is not None:
+            return found.at(*pointer, key=key)
         for document in self.documents(place.path):
             servers = (
                 document.value.get("mcp_servers") if isinstance(document.value, dict) else None

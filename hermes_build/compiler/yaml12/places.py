@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from itertools import accumulate
 from typing import Any
@@ -66,6 +67,20 @@ class Lines:
         return start + len(self.text[start:end].rstrip())
 
 
+_MARKER = re.compile(r"^(?:---|\.\.\.)(?=\s|\Z)", re.MULTILINE)
+
+
+def document_text(text: str, start: int) -> str:
+    """Return the text of the document whose first line begins at an offset.
+
+    A parser that is given one of ten thousand documents must not read all those behind it.
+    """
+    line_end = text.find("\n", start)
+    # The first line may be the marker that begins the document itself; any other one ends it.
+    after = _MARKER.search(text, line_end + 1) if line_end >= 0 else None
+    return text[start : after.start()] if after else text[start:]
+
+
 class Places:
     """The composed nodes of one document."""
 
@@ -74,24 +89,30 @@ class Places:
         # A document that was read once can be composed again, whatever follows it.
         self._root = next(nodes(text))
         self._lines = Lines(path, text[: self._root.end_mark.index + 1], line)
+        # Thousands of findings may lie in one mapping, so that it is searched once.
+        self._keys: dict[int, dict[str, tuple[Node, Node]]] = {}
 
     def at(self, pointer: tuple[str | int, ...], *, key: bool) -> Span:
         """Return the place that `load.Document.at` promises."""
         node = self._root
         name: Node | None = None
         for step in pointer:
-            found = _step(node, step)
+            found = self._step(node, step)
             if found is None:
                 return self._lines.node(node)
             name, node = found
         return self._lines.node(name if key and name is not None else node)
 
-
-def _step(node: Node, step: str | int) -> tuple[Node | None, Node] | None:
-    if isinstance(node, MappingNode):
-        for name, value in node.value:
-            if name.value == step:
-                return name, value
-    elif isinstance(node, SequenceNode) and isinstance(step, int) and 0 <= step < len(node.value):
-        return None, node.value[step]
-    return None
+    def _step(self, node: Node, step: str | int) -> tuple[Node | None, Node] | None:
+        if isinstance(node, MappingNode):
+            keys = self._keys.get(id(node))
+            if keys is None:
+                keys = self._keys[id(node)] = {
+                    name.value: (name, value)
+                    for name, value in reversed(node.value)
+                    if name.__class__ is ScalarNode
+                }
+            return keys.get(step) if isinstance(step, str) else None
+        if isinstance(node, SequenceNode) and isinstance(step, int):
+            return (None, node.value[step]) if 0 <= step < len(node.value) else None
+        return None
