@@ -102,6 +102,10 @@ def position(one: Diagnostic) -> tuple[str, int, int, str, str]:
     return (one.span.path, one.span.line, one.span.column, one.code, one.message)
 
 
+_CROWD = 200
+"""So many findings have help that takes time to find: nobody mends more in one go."""
+
+
 class Findings:
     """The findings so far, in the order in which stages added them."""
 
@@ -139,6 +143,11 @@ class Findings:
     def extend(self, found: Iterable[Diagnostic]) -> None:
         """Add findings that were made elsewhere."""
         self._all.extend(found)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether there are so many findings that none needs a nearest name any more."""
+        return len(self._all) >= _CROWD
 
     @property
     def has_errors(self) -> bool:

@@ -33,7 +33,8 @@ class Fields:
                     f"unknown key `{key}` in {what}",
                     self.doc.at(*self.at, key, key=True),
                     label="not known here",
-                    help=did_you_mean(key, keys) or (f"known keys: {', '.join(keys)}",),
+                    help=did_you_mean(key, keys, self.findings)
+                    or (f"known keys: {', '.join(keys)}",),
                 )
 
     def need(self, keys: tuple[str, ...], what: str) -> bool:
@@ -111,7 +112,7 @@ class Fields:
         if not isinstance(value, list):
             self.wrong(key, "a list of text")
             return ()
-        good: list[str] = []
+        good: dict[str, None] = {}
         for nth, one in enumerate(value):
             if not isinstance(one, str):
                 self.wrong(key, "text", nth)
@@ -125,7 +126,7 @@ class Fields:
                     label="again here",
                 )
             else:
-                good.append(one)
+                good[one] = None
         return tuple(good)
 
     def arguments(self, key: str) -> tuple[str, ...]:
@@ -176,7 +177,7 @@ class Fields:
                 f"`{key}` cannot be `{value}`",
                 self.span(key),
                 label=f"expected {', '.join(choices)}",
-                help=did_you_mean(str(value), choices),
+                help=did_you_mean(str(value), choices, self.findings),
             )
             return default
         return cast("str", value)

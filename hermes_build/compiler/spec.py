@@ -207,7 +207,7 @@ def _dynamic(get: Fields, value: JsonObject) -> tuple[str, ...]:
                     f"`{pointer}` meets nothing in the tool's definition",
                     get.span("dynamic", nth),
                     label=f"`{part}` is not there",
-                    help=did_you_mean(part, node) if isinstance(node, dict) else (),
+                    help=did_you_mean(part, node, get.findings) if isinstance(node, dict) else (),
                 )
                 break
     return pointers

@@ -180,7 +180,9 @@ def _unknown(part: Part, pointer: Pointer, schema: JsonObject, unknown: set[str]
             key,
             key=True,
             label="changes what `$ref` means" if moves else "would be ignored",
-            help=(_KEYWORD_HELP[key],) if key in _KEYWORD_HELP else did_you_mean(key, KNOWN),
+            help=(_KEYWORD_HELP[key],)
+            if key in _KEYWORD_HELP
+            else did_you_mean(key, KNOWN, part.findings),
             severity=None if sound else "error",
         )
     return sound
