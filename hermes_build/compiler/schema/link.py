@@ -66,6 +66,10 @@ def link(part: Part, siblings: Siblings) -> Linked | None:
     return links.bundled()
 
 
+_MOST_REFUSALS = 100
+_MOST_RINGS = 20
+
+
 class _Links:
     """The refs of one schema and of all that it reaches, by part and by text."""
 
@@ -107,6 +111,8 @@ class _Links:
             if not isinstance(ref, str):
                 continue
             if ref not in found and ref not in refused:
+                if len(refused) >= _MOST_REFUSALS:
+                    continue  # looking for what each was meant to be takes time
                 one = resolve(ref, part, self._siblings)
                 if isinstance(one, Refusal):
                     refused[ref] = one
@@ -149,18 +155,18 @@ class _Links:
         finished: set[Target] = set()
         rings: set[tuple[Target, ...]] = set()
         for start in edges:
-            path: list[Target] = []
+            path: dict[Target, None] = {}
             stack = [(start, False)]
             while stack:
                 here, leaving = stack.pop()
                 if leaving:
-                    finished.add(path.pop())
-                elif here in path:
-                    ring = path[path.index(here) :]
+                    finished.add(path.popitem()[0])
+                elif here in path and len(rings) < _MOST_RINGS:
+                    ring = list(path)[list(path).index(here) :]
                     first = ring.index(min(ring, key=_place))
                     rings.add((*ring[first:], *ring[:first]))
-                elif here not in finished:
-                    path.append(here)
+                elif here not in finished and here not in path:
+                    path[here] = None
                     stack.append((here, True))
                     stack += [(after, False) for _, _, after in reversed(edges[here])]
         for one in sorted(rings, key=lambda one: [_place(target) for target in one]):
