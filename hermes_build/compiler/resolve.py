@@ -14,6 +14,12 @@ from hermes_build.compiler.sources import Locate
 from hermes_build.compiler.why import MEANS_ALL
 from hermes_build.ir import Catalog, Place, Server, Tool, Toolset
 
+_MOST_CIRCLES = 20
+"""Circles that are reported: toolsets that all include each other have one for each pair."""
+
+_MOST_HOPS = 8
+"""Hops of a circle that are shown, beside the one that closes it."""
+
 
 class _Named(Protocol):
     @property
@@ -133,7 +139,7 @@ def _replacements(tools: Mapping[str, Tool], locate: Locate, findings: Findings)
                 f"`deprecated.use` names `{use}`, which is "
                 + ("the tool itself" if use == tool.name else "not declared"),
                 locate(tool.place, "deprecated", "use"),
-                help=did_you_mean(use, [name for name in tools if name != tool.name]),
+                help=did_you_mean(use, [name for name in tools if name != tool.name], findings),
                 tool=tool.name,
             )
 
@@ -199,7 +205,7 @@ def _members(
             elif name in other:
                 help_ = (instead.format(name=name),)
             else:
-                help_ = did_you_mean(name, known)
+                help_ = did_you_mean(name, known, findings)
             findings.add(
                 code,
                 f"toolset `{one.name}` names the unknown {what} `{name}`",
@@ -225,6 +231,7 @@ def _in_order(toolsets: Mapping[str, Toolset], locate: Locate, findings: Finding
     """
     done: list[str] = []
     state: dict[str, int] = {}  # 1 while on the path, 2 when done
+    circles = 0
     for start in sorted(toolsets):
         if state.get(start):
             continue
@@ -237,7 +244,8 @@ def _in_order(toolsets: Mapping[str, Toolset], locate: Locate, findings: Finding
                 state[path[-1]] = 2
                 done.append(path.pop())
                 pending.pop()
-            elif state.get(name) == 1:
+            elif state.get(name) == 1 and circles < _MOST_CIRCLES:
+                circles += 1
                 _cycle(toolsets, [*path[path.index(name) :], name], locate, findings)
             elif not state.get(name):
                 state[name] = 1
@@ -253,20 +261,18 @@ def _includes(toolsets: Mapping[str, Toolset], name: str) -> list[str]:
 def _cycle(
     toolsets: Mapping[str, Toolset], path: list[str], locate: Locate, findings: Findings
 ) -> None:
-    spans = [
-        locate(toolsets[a].place, "includes", toolsets[a].includes.index(b))
-        for a, b in pairwise(path)
-    ]
+    hops = list(pairwise(path))
+    spans = {
+        (a, b): locate(toolsets[a].place, "includes", toolsets[a].includes.index(b))
+        for a, b in {*hops[:_MOST_HOPS], hops[-1]}
+    }
     shown = path if len(path) <= 12 else [*path[:6], "…", *path[-5:]]
     findings.add(
         "HB2003",
         f"toolsets include each other: {' -> '.join(shown)}",
         spans[-1],
         label=f"closes the circle back to `{path[0]}`",
-        labels=[
-            Label(span, f"`{a}` includes `{b}`")
-            for span, a, b in zip(spans[:-1][:8], path, path[1:], strict=False)
-        ],
+        labels=[Label(spans[a, b], f"`{a}` includes `{b}`") for a, b in hops[:-1][:_MOST_HOPS]],
         help=("take one of these includes out",),
     )
 
