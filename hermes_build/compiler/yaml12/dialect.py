@@ -25,6 +25,7 @@ from hermes_build.compiler.yaml12.dumping import dump
 __all__ = [
     "HAS_LIBYAML",
     "MAX_DEPTH",
+    "MAX_FILE_NODES",
     "MAX_INTEGER",
     "MAX_NODES",
     "Broken",
@@ -49,6 +50,9 @@ MAX_DEPTH = 200
 
 MAX_NODES = 200_000
 """How many nodes one document may have: some 100 MB of memory while it is read."""
+
+MAX_FILE_NODES = 500_000
+"""How many nodes all documents of a file may have: some five seconds."""
 
 MAX_INTEGER = 2**53
 """Up to here, every JSON reader keeps an integer exact."""
@@ -87,7 +91,7 @@ class NotJson(ValueError):
 class Broken(Exception):
     """A text cannot be composed any further; indices count characters of the text from 0."""
 
-    kind: Literal["syntax", "depth", "nodes"]
+    kind: Literal["syntax", "depth", "nodes", "file"]
     index: int
     problem: str = ""
     context: str = ""
@@ -257,13 +261,18 @@ def nodes(text: str, *, libyaml: bool = HAS_LIBYAML) -> Iterator[Node]:
     """Compose one document after the other; the composed nodes belong to the caller.
 
     Raises:
-        Broken: The text is malformed, or passes `MAX_DEPTH` or `MAX_NODES`, from there on.
+        Broken: The text is malformed, or passes one of the bounds above, from there on.
     """
     try:
         composer: Any = (_Careful if libyaml else _Python)(text)
+        total = 0
         while composer.check_node():
             composer.count = 0
-            yield composer.get_node()
+            root = composer.get_node()
+            total += composer.count
+            if total > MAX_FILE_NODES:
+                raise Broken("file", root.start_mark.index)
+            yield root
     except yaml.MarkedYAMLError as error:
         raise _broken(error, len(text)) from None
     except (yaml.YAMLError, ValueError) as error:

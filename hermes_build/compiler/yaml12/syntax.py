@@ -5,7 +5,13 @@ from __future__ import annotations
 import re
 
 from hermes_build.compiler.diagnostics import Findings, Label, Span
-from hermes_build.compiler.yaml12.dialect import GLUED, MAX_DEPTH, MAX_NODES, Broken
+from hermes_build.compiler.yaml12.dialect import (
+    GLUED,
+    MAX_DEPTH,
+    MAX_FILE_NODES,
+    MAX_NODES,
+    Broken,
+)
 from hermes_build.compiler.yaml12.places import Lines
 
 _QUOTE = "put the text in quotes"
@@ -150,6 +156,13 @@ def explain(broken: Broken, lines: Lines, findings: Findings) -> None:
             f"a document has more than {MAX_NODES:,} values and keys",
             lines.character(0),
             help=("split it: a file may hold several documents, and a folder several files",),
+        )
+    elif broken.kind == "file":
+        findings.add(
+            "HB0011",
+            f"the documents of a file have more than {MAX_FILE_NODES:,} values and keys",
+            at,
+            help=("split it: a folder may hold any number of files",),
         )
     elif "Unicode character escape" in broken.problem or "chr()" in broken.problem:
         findings.add(
