@@ -61,7 +61,7 @@ def test_a_first_compile_writes_the_package_and_the_lock(tmp_path: Path) -> None
     before = set(contents(root))
     done = hermes(root, "compile")
     assert (done.code, done.out) == (0, "")
-    assert done.err == "compiled 2 tools and 1 toolset: wrote 6 files, 0 unchanged\n"
+    assert done.err == "compiled 2 tools and 1 toolset: wrote 6 files and the lock, 0 unchanged\n"
     assert sorted(set(contents(root)) - before) == [*GENERATED, LOCK]
 
 
@@ -77,7 +77,7 @@ def test_an_edit_touches_only_what_comes_from_it(root: Path) -> None:
     before = ages(root)
     edit(root, "tool_specs/read_file.yaml", "limit: {", "lines: {")
     done = hermes(root, "compile")
-    assert done.err == "compiled 2 tools and 1 toolset: wrote 3 files, 3 unchanged\n"
+    assert done.err == "compiled 2 tools and 1 toolset: wrote 3 files and the lock, 3 unchanged\n"
     changed = {path for path, age in ages(root).items() if age != before[path]}
     assert changed == {
         "tool_specs/read_file.yaml",
@@ -91,7 +91,7 @@ def test_an_edit_touches_only_what_comes_from_it(root: Path) -> None:
 def test_the_module_of_a_deleted_spec_is_deleted(root: Path) -> None:
     (root / "tool_specs/write_file.yaml").unlink()
     done = hermes(root, "compile")
-    assert done.err == "compiled 1 tool and 1 toolset: wrote 2 files, removed 1, 3 unchanged\n"
+    assert done.err == "compiled 1 tool and 1 toolset: wrote 2 files and the lock, removed 1, 3 unchanged\n"
     assert not (root / "generated/tools/write_file.py").exists()
     assert "write_file" not in (root / LOCK).read_text()
 
@@ -203,7 +203,7 @@ def test_a_missing_lock_is_written_again(root: Path) -> None:
     (root / LOCK).unlink()
     check = hermes(root, "compile", "--check")
     assert (check.code, check.codes) == (1, ["HB5004"])
-    assert hermes(root, "compile").err.endswith("wrote 0 files, 6 unchanged\n")
+    assert hermes(root, "compile").err.endswith("wrote the lock, 6 unchanged\n")
     assert contents(root) == good
 
 

@@ -66,11 +66,11 @@ def test_each_edit_is_compiled_and_a_broken_one_keeps_the_last_good_output(
     root: Path, watching: Watching
 ) -> None:
     [first] = watching.until()
-    assert first == "compiled 1 tool and 1 toolset: wrote 5 files, 0 unchanged"
+    assert first == "compiled 1 tool and 1 toolset: wrote 5 files and the lock, 0 unchanged"
 
     write(root, {"tool_specs/patch.yaml": spec("patch")})
     [added] = watching.until()
-    assert added == "compiled 2 tools and 1 toolset: wrote 3 files, 3 unchanged"
+    assert added == "compiled 2 tools and 1 toolset: wrote 3 files and the lock, 3 unchanged"
     good = contents(root)
 
     write(root, {"tool_specs/patch.yaml": spec("patch", "nonsense: 1")})
@@ -82,7 +82,7 @@ def test_each_edit_is_compiled_and_a_broken_one_keeps_the_last_good_output(
 
     (root / "tool_specs/patch.yaml").unlink()
     [mended] = watching.until()
-    assert mended == "compiled 1 tool and 1 toolset: wrote 2 files, removed 1, 3 unchanged"
+    assert mended == "compiled 1 tool and 1 toolset: wrote 2 files and the lock, removed 1, 3 unchanged"
     assert watching.end() == 0
 
 
@@ -104,7 +104,7 @@ def test_folders_settings_and_handlers_are_watched_too(root: Path, watching: Wat
     [gone] = watching.until()
     assert gone.startswith(f"no hermes-build project at {root} or above it: ")
     write(root, {"pyproject.toml": '[tool.hermes-build]\nmodels = "pydantic"\n'})
-    assert watching.until()[-1].startswith("compiled 1 tool and 2 toolsets: wrote 1 file,")
+    assert watching.until()[-1].startswith("compiled 1 tool and 2 toolsets: wrote 1 file")
     assert watching.end() == 0
 
 

@@ -134,12 +134,16 @@ def _write(
     if changes is not None and made.catalog is not None:
         for path in changes.edited:
             say(f"{path} had been edited by hand, and is as its sources give it again")
-        written = len(changes.created) + len(changes.changed)
+        for path in changes.conflicted:
+            say(f"{path} had a merge conflict, and is as its sources give it again")
+        count = len(changes.created) + len(changes.changed)
+        written = [counted(count, "file")] if count or not changes.lock else []
+        written += ["the lock"] if changes.lock else []
         removed = f", removed {len(changes.surplus)}" if changes.surplus else ""
         say(
             f"compiled {counted(len(made.catalog.tools), 'tool')} and "
             f"{counted(len(made.catalog.toolsets), 'toolset')}: "
-            f"wrote {counted(written, 'file')}{removed}, {len(changes.unchanged)} unchanged"
+            f"wrote {' and '.join(written)}{removed}, {len(changes.unchanged)} unchanged"
         )
     return code
 

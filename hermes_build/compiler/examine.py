@@ -29,15 +29,16 @@ Kind = Literal["specs", "toolsets"]
 class Declared:
     """What one file declares: ``texts``, the digests of their documents, stand beside ``tools``.
 
-    ``digests`` do too, once somebody has asked for them with `with_digests`. ``refs`` names the
-    other files that its references reach, with their digests: a verdict on this file holds as
-    long as they stay the same.
+    ``digests`` do too, once somebody has asked for them with `with_digests`, and ``set_texts``
+    stand beside ``toolsets``. ``refs`` names the other files that its references reach, with their
+    digests: a verdict on this file holds as long as they stay the same.
     """
 
     tools: tuple[Tool, ...] = ()
     texts: tuple[str, ...] = ()
     digests: tuple[Digests, ...] = ()
     toolsets: tuple[Toolset, ...] = ()
+    set_texts: tuple[str, ...] = ()
     servers: tuple[Server, ...] = ()
     suppressions: tuple[Suppression, ...] = ()
     findings: tuple[Diagnostic, ...] = ()
@@ -52,16 +53,20 @@ def examine(source: Source, kind: Kind, sources: Sources, siblings: Siblings) ->
     texts: list[str] = []
     lines = source.text.split("\n") if len(documents) > 1 else [source.text]
     toolsets: list[Toolset] = []
+    set_texts: list[str] = []
     servers: list[Server] = []
     # A mistake in another file is remembered with this one: what counts is each file looked into.
     siblings, refs = siblings.watched()
     for nth, doc in enumerate(documents):
         if doc.value is None:
+            what = "a document holds nothing but null"
+            findings.add("HB0012", what, doc.at(), help=("fill it, or take it out",))
             continue
         if kind == "toolsets":
             toolset = read_toolset(doc, findings)
             if toolset is not None:
                 toolsets.append(toolset)
+                set_texts.append(_text_digest(lines, documents, nth))
         elif is_server_document(doc.value):
             servers.extend(read_servers(doc, findings))
         elif is_shared_document(doc.value):
@@ -75,6 +80,7 @@ def examine(source: Source, kind: Kind, sources: Sources, siblings: Siblings) ->
         tools=tuple(tools),
         texts=tuple(texts),
         toolsets=tuple(toolsets),
+        set_texts=tuple(set_texts),
         servers=tuple(servers),
         suppressions=source.suppressions(),
         findings=tuple(findings),

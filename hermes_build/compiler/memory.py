@@ -120,6 +120,7 @@ def _declared_json(declared: Declared) -> dict[str, Any]:
         "texts": declared.texts,
         "digests": [_DIGEST_FIELDS(one) for one in declared.digests],
         "toolsets": [astuple(one) for one in declared.toolsets],
+        "set_texts": declared.set_texts,
         "servers": [astuple(one) for one in declared.servers],
         "suppressions": [astuple(one) for one in declared.suppressions],
         "findings": [one.to_json() for one in declared.findings],
@@ -142,6 +143,7 @@ def _declared(data: dict[str, Any]) -> Declared:
         texts=tuple(data["texts"]),
         digests=tuple(Digests(*row) for row in data["digests"]),
         toolsets=tuple(_toolset(row) for row in data["toolsets"]),
+        set_texts=tuple(data["set_texts"]),
         servers=tuple(_server(row) for row in data["servers"]),
         suppressions=tuple(
             Suppression(line, tuple(codes), reason, Span(*span))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hermes_build.compiler.bindings import check_bindings, find_bindings
@@ -58,7 +58,7 @@ def build(project: Project, memory: Memory, findings: Findings, *, jobs: int = 1
     )  # fmt: skip
     if emitted is None or made.stopped():
         return made.ended(memory)
-    lock = seal(made.catalog, registered, made.digests, made.sources, emitted)
+    lock = seal(made.catalog, registered, made.digests, made.set_texts, emitted)
     findings.extend(made.suppressions.unused())
     return replace(made.ended(memory), tree=emitted.tree, lock=lock)
 
@@ -76,6 +76,7 @@ class _Resolved:
     suppressions: Suppressions
     findings: Findings
     digests: Mapping[str, Digests]
+    set_texts: Mapping[str, str]
     catalog: Catalog | None = None
 
     def stopped(self) -> bool:
@@ -102,7 +103,13 @@ def _resolved(project: Project, memory: Memory, findings: Findings) -> _Resolved
         for one in declared
         for tool, mark in zip(one.tools, one.digests, strict=True)
     }
-    halfway = _Resolved(sources, suppressions, findings, digests)
+    set_texts = {
+        toolset.name: text
+        for one in declared
+        for toolset, text in zip(one.toolsets, one.set_texts, strict=True)
+    }
+    _check_surface(project, declared, findings)
+    halfway = _Resolved(sources, suppressions, findings, digests, set_texts)
     if halfway.stopped():
         return halfway
     catalog = resolve(
@@ -138,6 +145,18 @@ def _read(project: Project, findings: Findings) -> tuple[Sources, list[tuple[Sou
             if source is not None:
                 files.append((source, kind))
     return Sources(source for source, _ in files), files
+
+
+def _check_surface(project: Project, declared: Sequence[Declared], findings: Findings) -> None:
+    """Report specs that declare no tool; where something could not be read, one may be in it."""
+    if not declared or findings.has_errors or any(one.tools for one in declared):
+        return
+    findings.add(
+        "HB1007",
+        f"no file in `{project.specs}/` declares a tool",
+        Span(project.file),
+        help=("`hermes-build new TOOL` writes one",),
+    )
 
 
 def _examined(

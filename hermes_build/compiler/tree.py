@@ -8,6 +8,7 @@ of a write that was interrupted, never from walking a folder.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,6 +23,9 @@ from hermes_build.compiler.regular import read_regular
 
 Tree: TypeAlias = dict[str, bytes]
 """Generated files: path in the project, with forward slashes, to content with LF line ends."""
+
+_CONFLICT = re.compile(rb"^(?:<<<<<<< |>>>>>>> )", re.MULTILINE)
+"""What version control leaves in a file that two branches changed."""
 
 MEND = "run `hermes-build compile`"
 
@@ -44,6 +48,8 @@ class Changes:
 
     ``surplus`` are files of ours that the tree no longer has. ``edited`` are those of ``changed``
     that hold neither the old lock's content nor the tree's: somebody edited them by hand.
+    ``conflicted`` are those in which a merge has left its marks. ``lock`` is whether the lock was
+    written.
     """
 
     created: tuple[str, ...] = ()
@@ -52,6 +58,8 @@ class Changes:
     surplus: tuple[str, ...] = ()
     foreign: tuple[Foreign, ...] = ()
     edited: tuple[str, ...] = ()
+    conflicted: tuple[str, ...] = ()
+    lock: bool = False
 
     @property
     def clean(self) -> bool:
@@ -72,7 +80,7 @@ def compare(root: Path, tree: Tree, owned: Mapping[str, str], output: str = "") 
     """
     journal = read_journal(root)
     walls = _Walls(root)
-    created, changed, unchanged, edited = [], [], [], []
+    created, changed, unchanged, edited, conflicted = [], [], [], [], []
     foreign: dict[Foreign, None] = {}
     for path in sorted(tree):
         if not is_plain(path) or not is_inside(path, output):
@@ -86,7 +94,9 @@ def compare(root: Path, tree: Tree, owned: Mapping[str, str], output: str = "") 
             unchanged.append(path)
         elif path in owned:
             changed.append(path)
-            if not _holds(found, path, owned, journal):
+            if isinstance(found, bytes) and _CONFLICT.search(found):
+                conflicted.append(path)
+            elif not _holds(found, path, owned, journal):
                 edited.append(path)
         elif _holds(found, path, owned, journal):
             changed.append(path)
@@ -107,6 +117,7 @@ def compare(root: Path, tree: Tree, owned: Mapping[str, str], output: str = "") 
         tuple(surplus),
         tuple(foreign),
         tuple(edited),
+        tuple(conflicted),
     )
 
 
@@ -117,13 +128,17 @@ def report(changes: Changes, tree: Tree, root: Path, findings: Findings) -> None
         findings.add("HB5002", f"`{path}` is missing", Span(path), help=(MEND,))
     for path in changes.changed:
         line = _first_difference(_standing_bytes(root, path), tree[path])
-        notes = ("the file was edited by hand; compiling drops the edit",)
+        notes: tuple[str, ...] = ()
+        if path in changes.edited:
+            notes = ("the file was edited by hand; compiling drops the edit",)
+        elif path in changes.conflicted:
+            notes = ("a merge conflict stands in it; compiling settles it, whatever the sides say",)
         findings.add(
             "HB5001",
             f"`{path}` differs from what its sources give",
             Span(path, line, 1, line, 1),
             label="the first difference",
-            notes=notes if path in changes.edited else (),
+            notes=notes,
             help=(MEND, "`hermes-build compile --diff` shows the difference"),
         )
     for path in changes.surplus:

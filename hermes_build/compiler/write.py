@@ -23,6 +23,7 @@ import errno
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from hermes_build.compiler.canonical import digest
@@ -90,22 +91,23 @@ def write(
     modification time. What stands in the way, or cannot be written, is a finding and None is
     returned with the disk as it was. The caller holds the project with `exclusive`.
     """
-    changes = compare(root, tree, owned, output)
+    changes = replace(
+        compare(root, tree, owned, output), lock=not same_text(root, lock_path, lock_bytes)
+    )
     if changes.foreign:
         report_foreign(changes, findings)
         return None
-    lock_stands = same_text(root, lock_path, lock_bytes)
     try:
         left = read_journal(root)
         _sweep(root, left)
-        if changes.clean and lock_stands:
+        if changes.clean and not changes.lock:
             if left != Journal():
                 remove_journal(root)
             return changes
         gone = (owned.keys() | left.files.keys() | set(left.temps)) - tree.keys()
         batch = _Batch(root, left, sorted(gone), output)
         contents = {path: tree[path] for path in (*changes.created, *changes.changed)}
-        if not lock_stands:
+        if changes.lock:
             contents[lock_path] = lock_bytes
         batch.run(contents, changes.surplus, lock_path)
     except OSError as error:
