@@ -84,12 +84,21 @@ def _unique(
         for name, pointer in entries:
             if name in first:
                 other, there = first[name]
+                names = pointer == there == ("name",)
                 findings.add(
                     code,
-                    f"the {what} name `{name}` is used twice",
+                    f"the {what} name `{name}` is used twice"
+                    if names
+                    else f"`{name}` is {_as_what(what, other, there)} and "
+                    f"{_as_what(what, item, pointer, again=other is item)}",
                     locate(item.place, *pointer),
-                    label="used again here",
-                    labels=(Label(locate(other.place, *there), "first used here"),),
+                    label="used again here" if names else f"{_role(what, pointer)} here",
+                    labels=(
+                        Label(
+                            locate(other.place, *there),
+                            "first used here" if names else f"{_role(what, there)} here",
+                        ),
+                    ),
                     help=("give one of them another name",),
                     tool=item.name if what == "tool" else None,
                 )
@@ -100,15 +109,31 @@ def _unique(
     return kept
 
 
+def _role(what: str, pointer: tuple[str | int, ...]) -> str:
+    return f"the name of a {what}" if pointer == ("name",) else f"an alias of a {what}"
+
+
+def _as_what(
+    what: str, item: _Named, pointer: tuple[str | int, ...], *, again: bool = False
+) -> str:
+    """What a name is to one item: its own name, or an alias of it."""
+    if pointer == ("name",):
+        return f"the name of a {what}"
+    return "an alias of itself" if again else f"an alias of the {what} `{item.name}`"
+
+
 def _confusable(tools: Iterable[Tool], locate: Locate, findings: Findings) -> None:
     """Names that meet in one module name, or in one file name where case does not count."""
     seen: dict[str, Tool] = {}
     for tool in tools:
         folded = tool.name.replace("-", "_").casefold()
-        if folded == "__init__":
+        if _is_pythons(folded):
+            itself = "would be the generated package itself"
+            hidden = "would hide, or be hidden by, what Python keeps under that name"
             findings.add(
                 "HB1006",
-                f"the module of the tool `{tool.name}` would be the generated package itself",
+                f"the module of the tool `{tool.name}` "
+                + (itself if folded == "__init__" else hidden),
                 locate(tool.place, "name"),
                 help=("give it another name",),
                 tool=tool.name,
@@ -117,8 +142,12 @@ def _confusable(tools: Iterable[Tool], locate: Locate, findings: Findings) -> No
         other = seen.setdefault(folded, tool)
         if other is tool:
             continue
-        same = other.name.replace("-", "_") == tool.name.replace("-", "_")
-        why = "meet in one module name" if same else "differ only in case"
+        if other.name.replace("-", "_") == tool.name.replace("-", "_"):
+            why = "meet in one module name"
+        elif other.name.casefold() == tool.name.casefold():
+            why = "differ only in case"
+        else:
+            why = "differ only in case, and in `-` for `_`"
         findings.add(
             "HB1006",
             f"the tool names `{other.name}` and `{tool.name}` {why}",
@@ -128,6 +157,11 @@ def _confusable(tools: Iterable[Tool], locate: Locate, findings: Findings) -> No
             help=("give one of them another name",),
             tool=tool.name,
         )
+
+
+def _is_pythons(name: str) -> bool:
+    """Whether a module's name is of the form that Python keeps for itself, as `__path__`."""
+    return len(name) > 4 and name.startswith("__") and name.endswith("__")
 
 
 def _replacements(tools: Mapping[str, Tool], locate: Locate, findings: Findings) -> None:
