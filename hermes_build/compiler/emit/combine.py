@@ -235,7 +235,7 @@ def _merge(left: Node, right: Node) -> Node:
             merged[name] = [_and(*pair) for pair in zip(longer, shorter, strict=False)]
             merged[name] += longer[len(shorter) :]
         elif name == "enum":
-            merged[name] = [value for value in one if any(_same(value, each) for each in other)]
+            merged[name] = _shared(one, other)
         elif name not in _ANNOTATIONS and one != other:
             del merged[name]
     if "enum" in merged:
@@ -276,6 +276,25 @@ def _fitting(values: list[Any], kinds: Any) -> list[Any]:
     if not values:
         raise Impossible("an enum without a member that fits its type")
     return values
+
+
+def _shared(one: list[Any], other: list[Any]) -> list[Any]:
+    """Return the values of one list that are also in another."""
+    plain = {(isinstance(value, bool), value) for value in other if not _is_container(value)}
+    rest = [value for value in other if _is_container(value)]
+    return [
+        value
+        for value in one
+        if (
+            any(_same(value, each) for each in rest)
+            if _is_container(value)
+            else (isinstance(value, bool), value) in plain
+        )
+    ]
+
+
+def _is_container(value: Any) -> bool:
+    return isinstance(value, list | dict)
 
 
 def _same(one: Any, other: Any) -> bool:

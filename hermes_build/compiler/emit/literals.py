@@ -8,6 +8,11 @@ from hermes_build.compiler.emit.combine import Impossible
 
 Node: TypeAlias = dict[str, Any]
 
+_MOST_MEMBERS = 10_000
+"""Members of a ``Literal``: of more, neither the generator nor a type checker makes an end."""
+
+_TYPES = {str: "string", bool: "boolean", int: "integer"}
+
 
 def literal_type(values: list[Any]) -> Node:
     """Return the type of an enum; members that ``Literal`` cannot hold widen to their own types."""
@@ -27,6 +32,10 @@ def literal_type(values: list[Any]) -> Node:
             wider["object"] = {"type": "object", "additionalProperties": {}}
     if "number" in wider:
         literal = [one for one in literal if isinstance(one, str | bool) or one is None]
+    if len(literal) > _MOST_MEMBERS:
+        kinds = dict.fromkeys(type(value) for value in literal if value is not None)
+        wider = {_TYPES[kind]: {"type": _TYPES[kind]} for kind in kinds} | wider
+        literal = [None] if None in literal else []
     if not literal and not wider:
         raise Impossible("an enum without members")
     parts: list[Node] = [{"enum": literal}] if literal else []

@@ -31,6 +31,9 @@ Node: TypeAlias = dict[str, Any]
 MAX_DEPTH = 64
 """Levels of a schema; the deepest of 2,600 real ones has 11, and the generator fails near 255."""
 
+MAX_CLASSES = 1_000
+"""Classes and aliases of one side; a chain of so many takes the generator three seconds."""
+
 MAX_NODES = 20_000
 """Parts of a schema; conjunctions with references in them can double at every level."""
 
@@ -153,6 +156,8 @@ class _Preparation:
 
     def define(self, one: _Pending) -> None:
         plain = self.node(one.schema, one.base, one.depth, one.filled, top=one.name)
+        if len(self.definitions) >= MAX_CLASSES:
+            raise CannotExpress(f"more than {MAX_CLASSES:,} classes")
         described = isinstance(one.schema, dict)
         self.definitions[one.name] = self.described(plain, one.schema) if described else plain
 
