@@ -154,7 +154,7 @@ def test_a_name_that_providers_refuse_is_refused(
     assert set(contents(tmp_path)) == {"project/pyproject.toml"}
 
 
-@pytest.mark.parametrize("name", ["__main__", "registry", "tools", "async", "annotations", "Any"])
+@pytest.mark.parametrize("name", ["registry", "tools", "async", "annotations", "Any"])
 def test_odd_names_give_a_program_that_works(tmp_path: Path, name: str) -> None:
     root = project(tmp_path)
     assert hermes(root, "new", name, "-t", "odd").code == 0
@@ -163,8 +163,8 @@ def test_odd_names_give_a_program_that_works(tmp_path: Path, name: str) -> None:
     assert "has no body yet" in hermes(root, "call", name, '{"text": "x"}').out
 
 
-@pytest.mark.parametrize("name", ["__init__", "__init-_", "__INIT__"])
-def test_a_tool_cannot_be_the_package_itself(tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("name", ["__init__", "__init-_", "__INIT__", "__main__"])
+def test_a_tool_cannot_be_what_python_keeps_under_its_name(tmp_path: Path, name: str) -> None:
     root = project(tmp_path, name)
     done = hermes(root, "compile")
     assert (done.code, done.codes) == (1, ["HB1006"])
