@@ -152,7 +152,7 @@ def _write_stub(folder: Path, record: dict[str, Any], pydantic: bool) -> None:
     for key, part in parameters.get("properties", {}).items():
         if not key.isidentifier():
             continue
-        kind = kinds.get(part.get("type") if isinstance(part, dict) else None, "Any")
+        kind = kinds.get(str(part.get("type")) if isinstance(part, dict) else "", "Any")
         lines.append(f"    {key}: {kind}")
     lines += ["    pass", ""]
     decorator = {True: "AsyncImplements", False: "Implements", None: "EitherImplements"}[

@@ -61,7 +61,7 @@ def test_a_result_that_is_data_is_printed_as_json(compiled: Path) -> None:
     ("arguments", "said"),
     [
         (["read_file"], '"path" is a required property'),
-        (["read_file", '{"path": 1}'], "is not of type"),
+        (["read_file", '{"path": 1}'], "path: must be text, but is 1"),
         (["read_file", '{"path": "x", "mode": 1}'], "'mode' was unexpected"),
         (["read_file", "[]"], "must be a JSON object"),
         (["nobody", "{}"], "Unknown tool"),

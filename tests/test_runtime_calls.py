@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pydantic import BaseModel, Field, RootModel
 
 from hermes_build.runtime.registry import ToolRegistry
 from hermes_build.runtime.result import tool_error, tool_result
@@ -106,11 +107,11 @@ def test_defaults_are_never_shared_between_calls(make: Make) -> None:
     ("args", "says"),
     [
         ({}, '"path" is a required property'),
-        ({"path": ""}, "path: the value is shorter than 1 character"),
-        ({"path": "a", "limit": "3"}, 'limit: the value is not of type "integer", and is "3"'),
-        ({"path": "a", "limit": 9999}, "limit: the value is greater than the maximum of 2000"),
+        ({"path": ""}, 'path: must have at least 1 character, but is the text ""'),
+        ({"path": "a", "limit": "3"}, 'limit: must be an integer, but is the text "3"'),
+        ({"path": "a", "limit": 9999}, "limit: must be at most 2000, but is 9999"),
         ({"path": "a", "nope": 1}, "'nope' was unexpected"),
-        ({"path": "a", "limit": True}, 'limit: the value is not of type "integer", and is true'),
+        ({"path": "a", "limit": True}, "limit: must be an integer, but is true"),
         ({"path": object()}, "not JSON"),
         ({1: 2}, "not JSON"),
     ],
@@ -139,8 +140,56 @@ def test_a_union_says_what_each_branch_wanted(make: Make) -> None:
     union = {"anyOf": [{"type": "integer"}, {"type": "null"}]}
     registry = make(echo, {"type": "object", "properties": {"a": union}})
     message = error_of(registry.call("t", {"a": "x"}))
-    assert '"integer"' in message
-    assert '"null"' in message
+    assert 'a: must be an integer or null, but is the text "x"' in message
+
+
+def test_a_union_of_which_one_branch_was_meant_says_what_is_wrong_within(make: Make) -> None:
+    branch = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    union = {"anyOf": [branch, {"type": "null"}, {"const": "none"}]}
+    registry = make(echo, {"type": "object", "properties": {"a": union}})
+    message = error_of(registry.call("t", {"a": {"n": "x"}}))
+    assert message.endswith(': a.n: must be an integer, but is the text "x".')
+    assert 'must be "none"' in error_of(registry.call("t", {"a": 3}))
+
+
+def test_the_members_of_an_enum_are_listed_up_to_a_readable_number(make: Make) -> None:
+    properties = {
+        "few": {"enum": ["add", "sub", "mul", "div"]},
+        "many": {"enum": list(range(10_000))},
+        "long": {"enum": ["x" * 10_000, *map(str, range(30))]},
+    }
+    registry = make(echo, {"type": "object", "properties": properties})
+    message = error_of(registry.call("t", {"few": "x"}))
+    assert 'few: must be one of "add", "sub", "mul", "div", but is the text "x"' in message
+    message = error_of(registry.call("t", {"many": -1, "long": "y"}))
+    assert "19 or 9980 others, but is -1" in message
+    assert len(message) < 900
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "says"),
+    [
+        ({"type": "number"}, "1", 'a: must be a number, but is the text "1"'),
+        ({"type": ["null", "string"]}, [1], "a: must be text or null, but is the list [1]"),
+        ({"const": 3}, 4, "a: must be 3, but is 4"),
+        ({"exclusiveMaximum": 9}, 9, "a: must be less than 9, but is 9"),
+        ({"multipleOf": 2}, 3, "a: must be a multiple of 2, but is 3"),
+        ({"pattern": "^a"}, "b", 'a: must match the pattern "^a", but is the text "b"'),
+        ({"minItems": 2}, [1], "a: must have at least 2 items, but is the list [1]"),
+        ({"maxProperties": 0}, {"b": 1}, "a: must have at most 0 properties, but is the object"),
+        ({"uniqueItems": True}, [1, 1], "a: must not hold the same item twice"),
+        ({"contains": {"const": 1}}, [2], "a: must hold as many items as its `contains`"),
+        ({"propertyNames": {"maxLength": 1}}, {"bb": 1}, 'a: the name "bb" must have at most 1'),
+        ({"not": {"type": "string"}}, "x", 'a: must not fit {"type": "string"}'),
+        (False, 1, "a: must not be given, but is 1"),
+        ({"oneOf": [{"minimum": 1}, {"minimum": 2}]}, 3, "must fit one of its alternatives only"),
+        ({"items": {"required": ["b"]}}, [{}], 'a[0]: "b" is a required property'),
+        ({"unevaluatedItems": False}, [1], "a: Unevaluated items are not allowed"),
+    ],
+)
+def test_each_demand_is_told_in_plain_words(make: Make, schema: Any, value: Any, says: str) -> None:
+    registry = make(echo, {"type": "object", "properties": {"a": schema}})
+    assert says in error_of(registry.call("t", {"a": value}))
 
 
 def test_a_default_that_would_spoil_a_good_call_is_left_out(make: Make) -> None:
@@ -155,11 +204,136 @@ def test_a_default_that_would_spoil_a_good_call_is_left_out(make: Make) -> None:
     assert json.loads(registry.call("t", {})) == {"b": 1}
 
 
-def test_format_is_an_annotation_and_one_point_nought_an_integer(make: Make) -> None:
-    properties = {"when": {"type": "string", "format": "date"}, "n": {"type": "integer"}}
-    registry = make(echo, {"type": "object", "properties": properties})
-    sent = {"when": "tomorrow", "n": 1.0}
-    assert json.loads(registry.call("t", sent))["args"] == sent
+def test_format_is_an_annotation(make: Make) -> None:
+    registry = make(
+        echo, {"type": "object", "properties": {"when": {"type": "string", "format": "date"}}}
+    )
+    assert json.loads(registry.call("t", {"when": "tomorrow"}))["args"] == {"when": "tomorrow"}
+
+
+WHOLE = {
+    "integer": {"type": "integer"},
+    "bounded": {"type": "integer", "minimum": 1, "maximum": 2000, "default": 5.0},
+    "nullable": {"type": ["integer", "null"]},
+    "enum": {"enum": ["auto", 1, 2]},
+    "const": {"const": 3},
+    "enum_of_numbers": {"type": "number", "enum": [1, 2]},
+    "optional": {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "null"}]},
+    "referred": {"$ref": "#/$defs/count"},
+    "list": {"type": "array", "items": {"type": "integer"}},
+    "pair": {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}]},
+    "map": {"type": "object", "additionalProperties": {"type": "integer"}},
+    "nested": {"type": "object", "properties": {"n": {"allOf": [{"type": "integer"}]}}},
+}
+WHOLE_DEFS = {"count": {"type": "integer"}}
+
+
+@pytest.mark.parametrize(
+    ("name", "sent", "got"),
+    [
+        ("integer", 1.0, 1),
+        ("integer", 1e3, 1000),
+        ("integer", -0.0, 0),
+        ("integer", 1e300, int(1e300)),
+        ("bounded", 20.0, 20),
+        ("nullable", 2.0, 2),
+        ("enum", 2.0, 2),
+        ("const", 3.0, 3),
+        ("enum_of_numbers", 2.0, 2),
+        ("optional", 4.0, 4),
+        ("referred", 4.0, 4),
+        ("list", [1, 2.0, 3], [1, 2, 3]),
+        ("pair", ["x", 2.0], ["x", 2]),
+        ("map", {"a": 1.0}, {"a": 1}),
+        ("nested", {"n": 1.0}, {"n": 1}),
+    ],
+)
+def test_a_whole_number_is_an_int_where_a_schema_admits_no_other(
+    name: str, sent: Any, got: Any
+) -> None:
+    from hermes_build.runtime.validation import Arguments
+
+    seen: list[dict[str, Any]] = []
+    part = {name: WHOLE[name]}
+    for closed in ({"additionalProperties": False}, {}):
+        parameters = {"type": "object", "properties": part, "$defs": WHOLE_DEFS, **closed}
+        gate = Arguments("t", parameters)
+        args = {name: sent}
+        assert not gate.fit_as_they_are(args)
+        seen.append(gate.accept(args))
+        assert repr(args) == repr({name: sent})
+    assert [repr(one) for one in seen] == [repr({name: got})] * 2
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        ({"type": "number"}, 1.0),
+        ({"type": ["integer", "number"]}, 2.0),
+        ({}, 1.0),
+        ({"anyOf": [{"type": "integer"}, {"type": "number"}]}, 1.0),
+        ({"enum": [1, 2.0]}, 1.0),
+        ({"type": "array", "items": {"type": "number"}}, [1.0, 2.0]),
+        ({"minimum": 0}, 3.0),
+    ],
+)
+@pytest.mark.parametrize("closed", [{"additionalProperties": False}, {}])
+def test_a_float_stays_a_float_where_any_number_would_do(
+    make: Make, schema: Any, value: Any, closed: Any
+) -> None:
+    seen: list[Any] = []
+    parameters = {"type": "object", "properties": {"a": schema}, **closed}
+    registry = make(lambda args: seen.append(args) or "ok", parameters)
+    args = {"a": value}
+    assert registry.call("t", args) == "ok"
+    assert seen[0] is args
+    assert repr(seen[0]) == repr({"a": value})
+
+
+def test_a_default_of_an_integer_arrives_as_int_however_it_was_written(make: Make) -> None:
+    parameters = {"type": "object", "properties": {"bounded": WHOLE["bounded"]}}
+    assert make(lambda args: repr(args), parameters).call("t", {}) == "{'bounded': 5}"
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {},
+        {"type": "number"},
+        {"type": "integer"},
+        {"type": ["number", "null"]},
+        {"type": ["integer", "null"], "default": None},
+        {"enum": [None, 1]},
+        {"type": "array"},
+    ],
+)
+@pytest.mark.parametrize("closed", [{"additionalProperties": False}, {}])
+def test_what_is_no_number_of_json_is_refused(
+    make: Make, schema: Any, number: float, closed: Any
+) -> None:
+    ran: list[object] = []
+    parameters = {"type": "object", "properties": {"a": schema}, **closed}
+    registry = make(lambda args: ran.append(args) or "ok", parameters)
+    value, path = ([1, number], "a[1]") if schema == {"type": "array"} else (number, "a")
+    message = error_of(registry.call("t", {"a": value}))
+    assert f"{path}: must be a number that JSON can hold, but is {number}" in message
+    assert not ran
+    assert registry.call("t", {"a": None}) == "ok" or "null" not in str(schema)
+
+
+def test_null_is_handed_on_as_quickly_as_anything(make: Make) -> None:
+    properties = {
+        "a": {"type": ["string", "null"], "default": None},
+        "b": {"type": ["number", "null"], "default": None},
+        "c": {"enum": [None, "x"]},
+    }
+    seen: list[Any] = []
+    parameters = {"type": "object", "properties": properties, "additionalProperties": False}
+    registry = make(lambda args: seen.append(args) or "ok", parameters)
+    for args in ({"a": "x"}, {"b": 1.5}, {"a": None, "b": None, "c": None}):
+        assert registry.call("t", args) == "ok"
+        assert seen.pop() == {"a": None, "b": None, **args}
 
 
 @pytest.mark.parametrize("parameters", [READ_FILE, ANY])
@@ -210,6 +384,7 @@ def test_the_quick_look_and_the_close_one_agree(args: dict[str, Any]) -> None:
         assert not fits
     else:
         assert fits
+        assert not any(isinstance(one, float) for one in filled.values())
         assert filled == {"offset": 1, "limit": 500, **args}
 
 
@@ -337,6 +512,112 @@ def test_a_result_off_its_output_schema_breaks_the_contract(make: Make, result: 
     value = json.loads(make(lambda args: result, ANY, output_schema=OUTPUT).call("t", {}))
     assert value["error_type"] == "tool_result_contract"
     assert "output_schema" in value["error"]
+
+
+@pytest.mark.parametrize(
+    ("result", "says"),
+    [
+        ({}, '`output_schema`: "n" is a required property'),
+        ({"n": "1"}, 'n: must be an integer, but is the text "1"'),
+        ('{"n": "1"}', 'n: must be an integer, but is the text "1"'),
+        ("plain text", 'must be an object, but is the text "plain text"'),
+        ({"n": "x" * 100_000}, "more characters"),
+    ],
+)
+def test_a_result_off_its_output_schema_says_where_and_why(
+    make: Make, result: Any, says: str
+) -> None:
+    message = error_of(make(lambda args: result, ANY, output_schema=OUTPUT).call("t", {}))
+    assert says in message
+    assert len(message) < 500
+
+
+def test_text_that_only_python_takes_for_a_number_fits_no_schema_of_numbers(make: Make) -> None:
+    registry = make(lambda args: "NaN", ANY, output_schema={"type": ["number", "null"]})
+    assert "must be a number or null" in error_of(registry.call("t", {}))
+
+
+class Point(BaseModel):
+    n: int
+    note: str | None = None
+    dashed: int | None = Field(default=None, alias="dash-ed")
+    label: str | None = None
+    scale: int = 2
+
+
+class Track(BaseModel):
+    points: list[Point]
+    first: Point | None = None
+
+
+POINT = {
+    "type": "object",
+    "properties": {
+        "n": {"type": "integer"},
+        "note": {"type": "string"},
+        "dash-ed": {"type": "integer"},
+        "label": {"type": ["string", "null"]},
+        "scale": {"type": "integer"},
+    },
+    "required": ["n", "scale"],
+    "additionalProperties": False,
+}
+TRACK = {
+    "type": "object",
+    "properties": {"points": {"type": "array", "items": POINT}, "first": POINT},
+    "required": ["points"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize(
+    ("schema", "result", "data"),
+    [
+        (POINT, Point(n=1), {"n": 1, "scale": 2}),
+        (POINT, Point(n=1, note="x"), {"n": 1, "note": "x", "scale": 2}),
+        (POINT, Point.model_validate({"n": 1, "dash-ed": 3}), {"n": 1, "dash-ed": 3, "scale": 2}),
+        # What was set to None is left out where the schema forbids null, and kept where it may be.
+        (POINT, Point(n=1, note=None), {"n": 1, "scale": 2}),
+        (POINT, Point(n=1, label=None), {"n": 1, "scale": 2, "label": None}),
+        (
+            TRACK,
+            Track(points=[Point(n=1), Point(n=2, note="x")], first=Point(n=3)),
+            {
+                "points": [{"n": 1, "scale": 2}, {"n": 2, "note": "x", "scale": 2}],
+                "first": {"n": 3, "scale": 2},
+            },
+        ),
+        (TRACK, {"points": [Point(n=1)]}, {"points": [{"n": 1, "scale": 2}]}),
+        (
+            {"type": "array"},
+            [Point(n=1), (Point(n=2),)],
+            [{"n": 1, "scale": 2}, [{"n": 2, "scale": 2}]],
+        ),
+        (None, Point(n=1), {"n": 1, "scale": 2}),
+        (None, {"points": [Point(n=1)]}, {"points": [{"n": 1, "scale": 2}]}),
+        ({"type": "integer"}, RootModel[int](3), 3),
+    ],
+)
+def test_a_model_is_delivered_as_the_data_that_its_schema_describes(
+    make: Make, schema: Any, result: Any, data: Any
+) -> None:
+    fields = {} if schema is None else {"output_schema": schema}
+    assert json.loads(make(lambda args: result, ANY, **fields).call("t", {})) == data
+
+
+def test_a_model_of_one_text_is_delivered_as_text(make: Make) -> None:
+    registry = make(lambda args: RootModel[str]("é"), ANY, output_schema={"type": "string"})
+    assert registry.call("t", {}) == "é"
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")  # pydantic has seen it too
+def test_a_model_off_its_schema_says_where_and_why(make: Make) -> None:
+    result = Point.model_construct(n="x", scale=1)
+    text = make(lambda args: result, ANY, output_schema=POINT).call("t", {})
+    assert 'n: must be an integer, but is the text "x"' in error_of(text)
+    assert json.loads(text)["result_type"] == "Point"
+    value = json.loads(make(lambda args: RootModel[int](3), ANY).call("t", {}))
+    assert value["error_type"] == "tool_result_contract"
 
 
 def test_tool_error_and_tool_result_are_strict() -> None:

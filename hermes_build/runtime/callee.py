@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hermes_build.runtime.result import deliver
-from hermes_build.runtime.validation import Arguments, output_check
+from hermes_build.runtime.validation import Arguments, Output
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ class Callee:
     the registered function has, and ``returns_text`` tells that it is sync and may return any text.
     """
 
-    __slots__ = ("_fits_output", "accept", "fits", "handler", "is_async", "name", "returns_text")
+    __slots__ = ("_output", "accept", "fits", "handler", "is_async", "name", "returns_text")
 
     def __init__(self, record: dict[str, Any], binding: Binding) -> None:
         self.name: str = record["name"]
@@ -31,9 +31,9 @@ class Callee:
         self.handler: Callable[..., Any] = binding.call
         self.is_async: bool = binding.is_async
         output = record.get("output_schema")
-        self._fits_output = None if output is None else output_check(output)
+        self._output = None if output is None else Output(output)
         self.returns_text = output is None and not binding.is_async
 
     def deliver(self, result: Any) -> Any:
         """The result as a model gets it; see `hermes_build.runtime.result.deliver`."""
-        return deliver(self.name, result, self._fits_output)
+        return deliver(self.name, result, self._output)

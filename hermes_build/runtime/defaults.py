@@ -5,11 +5,17 @@ A default is filled in where its parent object is present: through ``properties`
 ``oneOf`` and ``if`` are never entered, since which of them was meant would be a guess. A default
 that its own schema refuses is not filled in: a third of the defaults in published schemas are
 ``null`` on a property that forbids it.
+
+In the same places, a number that was written ``1.0`` or ``1e3`` becomes an int where the schema
+admits no other numbers: that is what the types of a handler promise, and the two are equal.
 """
 
 from __future__ import annotations
 
 from copy import deepcopy
+
+from hermes_build.runtime.integers import admits_only_integers, exact
+from hermes_build.runtime.pointers import escape, resolve
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,18 +23,21 @@ if TYPE_CHECKING:
     from typing import Any
 
 _CONTAINERS = (dict, list)
+_CHANGEABLE = (dict, list, float)
 
 
 class Plan:
-    """What may be missing from one kind of object or array, worked out once a schema.
+    """What is to be done to one kind of value, worked out once a schema.
 
-    ``defaults`` are the missing properties' names and values; the others are the plans of what is
-    inside. A plan may hold itself, as its schema may.
+    ``whole`` says that a number here is an integer. ``defaults`` are the names and values of
+    properties that may be missing; the others are the plans of what is inside. A plan may hold
+    itself, as its schema may.
     """
 
-    __slots__ = ("defaults", "elements", "positions", "properties", "rest")
+    __slots__ = ("defaults", "elements", "positions", "properties", "rest", "whole")
 
     def __init__(self) -> None:
+        self.whole = False
         self.defaults: dict[str, Any] = {}
         # A property without a plan is kept as None: `rest` is not for what has a name.
         self.properties: dict[str, Plan | None] = {}
@@ -48,7 +57,9 @@ class Plan:
         )
 
     def fill(self, value: Any) -> Any:
-        """The value with what is missing added; itself where nothing is, and never changed."""
+        """The value with all that is to be done; itself where nothing is, and never changed."""
+        if self.whole and isinstance(value, float):
+            return exact(value)
         if isinstance(value, dict):
             return self._fill_object(value)
         if isinstance(value, list) and (self.positions or self.elements):
@@ -60,7 +71,7 @@ class Plan:
         if self.properties or self.rest:
             for key, old in value.items():
                 plan = self.properties.get(key, self.rest)
-                if plan is not None and isinstance(old, _CONTAINERS):
+                if plan is not None and isinstance(old, _CHANGEABLE):
                     new = plan.fill(old)
                     if new is not old:
                         if filled is value:
@@ -90,51 +101,29 @@ def make_plan(schema: Any, fits: Callable[[str, Any], bool]) -> Plan | None:
         schema: the root; local references point into it.
         fits: tells whether a value fits the subschema at a JSON pointer (``/properties/a``).
     """
-    maker = _Maker(schema, fits)
+    return _useful_plan(_Maker(schema, fits), schema)
+
+
+def make_whole_plan(schema: Any) -> Plan | None:
+    """The plan that makes whole numbers int, for values that fit; None where it never would.
+
+    Apart from the plan of the defaults: only the rare call that holds a float needs it.
+    """
+    return _useful_plan(_Maker(schema, None), schema)
+
+
+def _useful_plan(maker: _Maker, schema: Any) -> Plan | None:
     plan = maker.plan_of("", schema)
     return plan if plan in maker.useful() else None
 
 
-def lookup(root: Any, pointer: str) -> Any:
-    """What stands at a JSON pointer (``/properties/a``; empty for the root), or None."""
-    node = root
-    for token in pointer.split("/")[1:]:
-        token = token.replace("~1", "/").replace("~0", "~")
-        if isinstance(node, dict):
-            node = node.get(token)
-        elif isinstance(node, list) and token.isdecimal() and int(token) < len(node):
-            node = node[int(token)]
-        else:
-            return None
-    return node
-
-
-def resolve(root: Any, pointer: str, schema: Any) -> list[tuple[str, dict[str, Any]]]:
-    """A subschema, what its ``$ref`` leads to and its ``allOf`` holds, each with its place.
-
-    All of them apply to a value together, so that what any of them says holds.
-    """
-    found: dict[str, dict[str, Any]] = {}
-    waiting = [(pointer, schema)]
-    while waiting:
-        place, node = waiting.pop(0)
-        if place in found or not isinstance(node, dict):
-            continue
-        found[place] = node
-        reference = node.get("$ref")
-        if isinstance(reference, str) and (reference == "#" or reference.startswith("#/")):
-            target = _unquote(reference[1:])
-            waiting.append((target, lookup(root, target)))
-        branches = node.get("allOf")
-        if isinstance(branches, list):
-            waiting.extend((f"{place}/allOf/{index}", one) for index, one in enumerate(branches))
-    return list(found.items())
-
-
 class _Maker:
-    """Walks a schema once; ``plans`` ends what would go in a circle."""
+    """Walks a schema once; ``plans`` ends what would go in a circle.
 
-    def __init__(self, root: Any, fits: Callable[[str, Any], bool]) -> None:
+    Without ``fits`` it looks for whole numbers, and with it for defaults.
+    """
+
+    def __init__(self, root: Any, fits: Callable[[str, Any], bool] | None) -> None:
         self.root = root
         self.fits = fits
         self.plans: dict[str, Plan] = {}
@@ -145,6 +134,7 @@ class _Maker:
         if pointer in self.plans:
             return self.plans[pointer]
         plan = self.plans[pointer] = Plan()
+        plan.whole = self.fits is None and admits_only_integers(self.root, pointer, schema)
         for place, node in resolve(self.root, pointer, schema):
             self._read(plan, place, node)
         return plan
@@ -152,14 +142,14 @@ class _Maker:
     def _read(self, plan: Plan, place: str, node: dict[str, Any]) -> None:
         properties = node.get("properties")
         for name, schema in properties.items() if isinstance(properties, dict) else ():
-            inner = f"{place}/properties/{_escape(name)}"
+            inner = f"{place}/properties/{escape(name)}"
             child = self.plan_of(inner, schema)
             if plan.properties.get(name) is None:
                 plan.properties[name] = child
-            if name not in plan.defaults and isinstance(schema, dict):
+            if self.fits is not None and name not in plan.defaults and isinstance(schema, dict):
                 for where, part in resolve(self.root, inner, schema):
                     if "default" in part and self.fits(where, part["default"]):
-                        plan.defaults[name] = part["default"]
+                        plan.defaults[name] = self._exact(inner, schema, part["default"])
                         break
         if "patternProperties" not in node:  # telling whose a name is would need its patterns
             plan.rest = plan.rest or self._child(place, node, "additionalProperties")
@@ -171,12 +161,17 @@ class _Maker:
                 for index, one in enumerate(prefix)
             )
 
+    def _exact(self, pointer: str, schema: Any, default: Any) -> Any:
+        if isinstance(default, float) and admits_only_integers(self.root, pointer, schema):
+            return exact(default)
+        return default
+
     def _child(self, place: str, node: dict[str, Any], keyword: str) -> Plan | None:
         return self.plan_of(f"{place}/{keyword}", node[keyword]) if keyword in node else None
 
     def useful(self) -> set[Plan]:
         """The plans that can add something; the others are cut out of those that hold them."""
-        useful = {plan for plan in self.plans.values() if plan.defaults}
+        useful = {plan for plan in self.plans.values() if plan.defaults or plan.whole}
         grown = True
         while grown:
             grown = False
@@ -211,16 +206,3 @@ class _Maker:
 def _inside(plan: Plan) -> list[Plan]:
     inner = [*plan.properties.values(), plan.rest, plan.elements, *plan.positions]
     return [one for one in inner if one is not None]
-
-
-def _escape(token: str) -> str:
-    return token.replace("~", "~0").replace("/", "~1")
-
-
-def _unquote(fragment: str) -> str:
-    """A reference's fragment as a JSON pointer: percent signs encode bytes there."""
-    if "%" not in fragment:
-        return fragment
-    from urllib.parse import unquote
-
-    return unquote(fragment)

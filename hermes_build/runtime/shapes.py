@@ -18,8 +18,8 @@ from importlib import import_module
 from types import UnionType
 from typing import Any, Literal, TypeAlias, Union
 
-from hermes_build.runtime.defaults import resolve
 from hermes_build.runtime.errors import Refusal
+from hermes_build.runtime.pointers import resolve
 
 ShapeKind: TypeAlias = Literal["typed", "plain", "keyword"]
 Function: TypeAlias = Callable[..., Any]

@@ -1,0 +1,188 @@
+"""What is wrong with a value, in plain words: where, what is demanded, what was there instead.
+
+The validator finds the problems; its own sentences are for people who know JSON Schema, and begin
+with the value, which may be a whole file. These are for whoever has to mend the value.
+"""
+
+from __future__ import annotations
+
+from hermes_build.runtime.result import utf8
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from typing import Any
+
+_SHOWN = 5
+"""How many problems are told at once."""
+
+_VALUE_CHARS = 80
+"""How much of an offending value is shown."""
+
+_MESSAGE_CHARS = 300
+"""How much of one demand is shown: an enum may list thousands of members."""
+
+_MEMBERS = 20
+"""How many members of an enum are listed."""
+
+_TYPES = {
+    "array": "a list",
+    "boolean": "true or false",
+    "integer": "an integer",
+    "null": "null",
+    "number": "a number",
+    "object": "an object",
+    "string": "text",
+}
+# Of another kind altogether: a branch of a union that fails by one of these was not meant.
+_IDENTITY = ("type", "enum", "const")
+
+# These name the properties that they speak of; the object around them is no help.
+_ABOUT_NAMES = frozenset(
+    {
+        "required",
+        "dependentRequired",
+        "additionalProperties",
+        "unevaluatedProperties",
+        "propertyNames",
+    }
+)
+_DEMANDS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "type": lambda kind: f"must be {_either(_TYPES[one] for one in _ordered(kind['types']))}",
+    "enum": lambda kind: f"must be {_members(kind['options'])}",
+    "const": lambda kind: f"must be {shorten(kind['expected_value'])}",
+    "minimum": lambda kind: f"must be at least {kind['limit']}",
+    "maximum": lambda kind: f"must be at most {kind['limit']}",
+    "exclusiveMinimum": lambda kind: f"must be more than {kind['limit']}",
+    "exclusiveMaximum": lambda kind: f"must be less than {kind['limit']}",
+    "multipleOf": lambda kind: f"must be a multiple of {kind['multiple_of']}",
+    "minLength": lambda kind: f"must have at least {_counted(kind['limit'], 'character')}",
+    "maxLength": lambda kind: f"must have at most {_counted(kind['limit'], 'character')}",
+    "minItems": lambda kind: f"must have at least {_counted(kind['limit'], 'item')}",
+    "maxItems": lambda kind: f"must have at most {_counted(kind['limit'], 'item')}",
+    "minProperties": lambda kind: f"must have at least {_counted(kind['limit'], 'property')}",
+    "maxProperties": lambda kind: f"must have at most {_counted(kind['limit'], 'property')}",
+    "pattern": lambda kind: f"must match the pattern {shorten(kind['pattern'])}",
+    "uniqueItems": lambda _: "must not hold the same item twice",
+    "contains": lambda _: "must hold as many items as its `contains` asks for",
+    "not": lambda kind: f"must not fit {shorten(kind['schema'])}",
+    "falseSchema": lambda _: "must not be given",
+}
+
+
+def tell(problems: Iterable[Any]) -> str:
+    """The first problems that a validator (masked as ``the value``) found, and how many more."""
+    sentences = [sentence for one in problems for sentence in _sentences(one)]
+    shown = sentences[:_SHOWN]
+    if len(sentences) > _SHOWN:
+        shown.append(f"and {len(sentences) - _SHOWN} more")
+    return utf8("; ".join(shown))
+
+
+def place(path: Iterable[str | int]) -> str:
+    """Where a value stands: ``a.b[2]``; empty for the root."""
+    text = "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in path)
+    return text.removeprefix(".")
+
+
+def shorten(value: Any) -> str:
+    """A value as JSON, cut to what a message can carry."""
+    from json import dumps
+
+    try:
+        return shorten_text(dumps(value, ensure_ascii=False))
+    except (TypeError, ValueError, RecursionError):
+        return f"a value of type {type(value).__name__}"
+
+
+def shorten_text(text: Any, limit: int = _VALUE_CHARS) -> str:
+    """Text cut in the middle of nothing: its beginning, and how much was left out."""
+    text = str(text)
+    left = len(text) - limit
+    return text if left <= 0 else f"{text[:limit]}… ({left} more characters)"
+
+
+def _sentences(error: Any) -> Iterator[str]:
+    """One problem; where a single branch of a union was meant, that branch's problems instead."""
+    if error.kind.name in ("anyOf", "oneOf"):
+        meant = [one for one in error.kind.as_dict()["context"] if one and _was_meant(one, error)]
+        if len(meant) == 1:
+            for one in meant[0]:
+                yield from _sentences(one)
+            return
+    where = place(error.instance_path)
+    demand = shorten_text(_demand(error), _MESSAGE_CHARS)
+    if error.kind.name not in _ABOUT_NAMES:
+        demand += f", but is {_described(error.instance)}"
+    yield f"{where}: {demand}" if where else demand
+
+
+def _was_meant(branch: list[Any], error: Any) -> bool:
+    here = list(error.instance_path)
+    return not any(one.kind.name in _IDENTITY and list(one.instance_path) == here for one in branch)
+
+
+def _demand(error: Any) -> str:
+    name = error.kind.name
+    if name in ("anyOf", "oneOf"):
+        return _union(error)
+    kind = error.kind.as_dict()
+    if name == "propertyNames":
+        inner = kind["error"]
+        return f"the name {shorten(inner.instance)} {_demand(inner)}"
+    words = _DEMANDS.get(name)
+    return words(kind) if words else str(error.message)
+
+
+def _union(error: Any) -> str:
+    """What each branch wanted, in one sentence where all of them speak of the value itself."""
+    here = list(error.instance_path)
+    branches = [one[0] for one in error.kind.as_dict()["context"] if one]
+    if not branches:
+        return "must fit one of its alternatives only"
+    if all(one.kind.name == "type" and list(one.instance_path) == here for one in branches):
+        kinds = dict.fromkeys(kind for one in branches for kind in one.kind.as_dict()["types"])
+        return f"must be {_either(_TYPES[one] for one in _ordered(kinds))}"
+    wanted = []
+    for one in branches:
+        inner = place(list(one.instance_path)[len(here) :])
+        wanted.append(f"{inner}: {_demand(one)}" if inner else _demand(one))
+    return f"must fit one of its alternatives ({'; '.join(dict.fromkeys(wanted))})"
+
+
+def _ordered(kinds: Iterable[str]) -> list[str]:
+    # The validator names types in an order of its own; null is the afterthought that it is.
+    return sorted(kinds, key=lambda one: (one == "null", one))
+
+
+def _members(options: list[Any]) -> str:
+    shown: list[str] = []
+    for one in options[:_MEMBERS]:
+        text = shorten(one)
+        if shown and sum(map(len, shown)) + len(text) > _MESSAGE_CHARS - 40:
+            break
+        shown.append(text)
+    left = len(options) - len(shown)
+    listed = ", ".join(shown)
+    if left:
+        return f"one of {listed} or {left} others"
+    return listed if len(shown) == 1 else f"one of {listed}"
+
+
+def _either(parts: Iterable[str]) -> str:
+    *most, last = parts
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+def _counted(number: int, noun: str) -> str:
+    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{number} {noun if number == 1 else plural}"
+
+
+def _described(value: Any) -> str:
+    """A value with its kind before it, where JSON alone leaves room for doubt."""
+    if isinstance(value, str):
+        return f"the text {shorten(value)}"
+    if isinstance(value, dict):
+        return f"the object {shorten(value)}"
+    return f"the list {shorten(value)}" if isinstance(value, list) else shorten(value)
