@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
@@ -21,15 +22,59 @@ SHORTEST_DESCRIPTION = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Subject:
-    """One tool under the rules: ``texts`` and ``schemas`` carry pointers into its document.
+class Texts:
+    """What reaches a model of one tool, toolset or file, for rules about its every text.
 
-    ``prose`` is all texts in one: a rule looks there first, and most often finds nothing.
+    ``parts`` are its values with pointers into its document, names and data among them: a model
+    reads a key, an enum member or a word inside a default as it reads a description.
     """
+
+    who: str
+    parts: tuple[tuple[Pointer, Any], ...]
+
+    @staticmethod
+    def of(who: str, doc: Document, *keys: str) -> Texts:
+        """Gather the values that a document has under some of its keys."""
+        return Texts(who, tuple(((key,), doc.value[key]) for key in keys if key in doc.value))
+
+    def prose(self) -> str:
+        """All texts in one: a rule looks there first, and most often finds nothing."""
+        text = json.dumps([value for _, value in self.parts], ensure_ascii=False)
+        return _ESCAPED.sub(lambda found: _UNESCAPED.get(found[0], found[0]), text)
+
+    def each(self) -> Iterator[tuple[Pointer, bool, str]]:
+        """Yield each text with its pointer, and whether it is a key."""
+        waiting = list(reversed(self.parts))
+        while waiting:
+            at, value = waiting.pop()
+            if isinstance(value, str):
+                yield at, False, value
+            elif isinstance(value, list):
+                waiting += [((*at, nth), one) for nth, one in reversed(list(enumerate(value)))]
+            elif isinstance(value, dict):
+                for key in value:
+                    yield (*at, key), True, key
+                waiting += [((*at, key), one) for key, one in reversed(value.items())]
+
+
+_ESCAPED = re.compile(r"\\(?:u00[0-9a-f]{2}|.)")
+_UNESCAPED = {
+    **{f"\\u{code:04x}": chr(code) for code in range(32)},
+    "\\n": "\n",
+    "\\r": "\r",
+    "\\t": "\t",
+    "\\f": "\f",
+    "\\b": "\b",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One tool under the rules: ``schemas`` carry pointers into its document."""
 
     tool: Tool
     doc: Document
-    texts: tuple[tuple[Pointer, Pointer, str], ...]
+    texts: Texts
     prose: str
     schemas: tuple[tuple[Pointer, dict[str, Any]], ...]
 
@@ -55,6 +100,9 @@ class Rule:
     foreign: bool = False
 
 
+_READ_BY_MODELS = ("description", "title", "emoji", "parameters", "output_schema")
+
+
 def lint(tool: Tool, doc: Document, findings: Findings) -> None:
     """Run every rule over one tool."""
     ours = tool.handler == "self"
@@ -63,9 +111,8 @@ def lint(tool: Tool, doc: Document, findings: Findings) -> None:
         for at, schema in subschemas(doc.value.get(root), (root,)):
             if isinstance(schema, dict):
                 schemas.append((at, schema))
-    texts = tuple(_texts(tool, schemas))
-    prose = "\n".join([text for _, _, text in texts])
-    subject = Subject(tool, doc, texts, prose, tuple(schemas))
+    texts = Texts.of(f"`{tool.name}`", doc, *_READ_BY_MODELS)
+    subject = Subject(tool, doc, texts, texts.prose(), tuple(schemas))
     for rule in RULES:
         if not ours and not rule.foreign:
             continue
@@ -86,35 +133,13 @@ def lint(tool: Tool, doc: Document, findings: Findings) -> None:
             )
 
 
-_TEXTS = tuple((key, (key,)) for key in ("description", "title", "default", "const", "$comment"))
-
-
-def _texts(
-    tool: Tool, schemas: list[tuple[Pointer, dict[str, Any]]]
-) -> Iterator[tuple[Pointer, Pointer, str]]:
-    """Every text of the tool that reaches a model: prose, names, enum members, string defaults.
-
-    Each comes with the two halves of its pointer, which only a finding puts together.
-    """
-    yield ("description",), (), tool.description
-    if tool.title:
-        yield ("title",), (), tool.title
-    for at, schema in schemas:
-        for keyword, more in _TEXTS:
-            text = schema.get(keyword)
-            if text.__class__ is str:
-                yield at, more, text
-        for keyword in ("enum", "examples"):
-            members = schema.get(keyword)
-            if members.__class__ is list:
-                for nth, member in enumerate(members):
-                    if isinstance(member, str):
-                        yield at, (keyword, nth), member
-        properties = schema.get("properties")
-        if properties.__class__ is dict and not "".join(properties).isascii():
-            for name in properties:
-                if not name.isascii():
-                    yield at, ("properties", name), name
+def lint_texts(texts: Texts, doc: Document, findings: Findings) -> None:
+    """Look through the texts of what is no tool: a toolset, or schemas that tools share."""
+    prose = texts.prose()
+    for code, check in (("HB1203", _hidden_in), ("HB1204", _instruction_in)):
+        for hit in check(texts, prose):
+            span = doc.at(*hit.at, key=hit.key)
+            findings.add(code, hit.message, span, label=hit.label, help=hit.help)
 
 
 def _missing(subject: Subject) -> Iterator[Hit]:
@@ -190,18 +215,23 @@ def _joins(text: str, at: int) -> bool:
 
 
 def _hidden(subject: Subject) -> Iterator[Hit]:
-    if not _HIDDEN.search(subject.prose):
+    return _hidden_in(subject.texts, subject.prose)
+
+
+def _hidden_in(texts: Texts, prose: str) -> Iterator[Hit]:
+    if not _HIDDEN.search(prose):
         return
-    for at, more, text in subject.texts:
+    for at, key, text in texts.each():
         found = hidden_characters(text)
         if found:
             names = ", ".join(dict.fromkeys(name for _, name in found[:4]))
             others = f" and {len(found) - 4} more" if len(found) > 4 else ""
             yield Hit(
-                (*at, *more),
-                f"a text of `{subject.tool.name}` holds hidden characters: {names}{others}",
+                at,
+                f"a text of {texts.who} holds hidden characters: {names}{others}",
                 label=f"first one at character {found[0][0] + 1} of the text",
                 help=("remove them: a reviewer cannot see what a model reads",),
+                key=key,
             )
 
 
@@ -226,8 +256,8 @@ _INSTRUCTIONS: tuple[tuple[tuple[tuple[str, ...], ...], re.Pattern[str]], ...] =
     (
         (("<", "["),),
         re.compile(
-            r"<\s*/?\s*(?:system|assistant|important|instructions?|user)\s*>"
-            r"|\[\s*/?\s*(?:inst|system)\s*\]|<\|[a-z_]+\|>"
+            r"<\s*(?:/\s*)?(?:system|assistant|important|instructions?|user)\s*>"
+            r"|\[\s*(?:/\s*)?(?:inst|system)\s*\]|<\|[a-z_]+\|>"
         ),
     ),
     (
@@ -260,16 +290,21 @@ def instruction(text: str) -> str | None:
 
 
 def _instruction(subject: Subject) -> Iterator[Hit]:
-    if instruction(subject.prose) is None:
+    return _instruction_in(subject.texts, subject.prose)
+
+
+def _instruction_in(texts: Texts, prose: str) -> Iterator[Hit]:
+    if instruction(prose) is None:
         return
-    for at, more, text in subject.texts:
+    for at, key, text in texts.each():
         quoted = instruction(text)
         if quoted is not None:
             yield Hit(
-                (*at, *more),
-                f"a text of `{subject.tool.name}` reads like an instruction to the model",
+                at,
+                f"a text of {texts.who} reads like an instruction to the model",
                 label=f"“{quoted[:60]}”",
                 help=("describe the tool; what a model must do belongs in the agent's prompt",),
+                key=key,
             )
 
 

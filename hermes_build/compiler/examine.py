@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from hermes_build.compiler.canonical import digest
-from hermes_build.compiler.check import lint
+from hermes_build.compiler.check import Texts, lint, lint_texts
 from hermes_build.compiler.diagnostics import Diagnostic, Findings
 from hermes_build.compiler.digests import Digests, digests
 from hermes_build.compiler.load import Document, Source, Suppression
@@ -65,6 +65,7 @@ def examine(source: Source, kind: Kind, sources: Sources, siblings: Siblings) ->
         if kind == "toolsets":
             toolset = read_toolset(doc, findings)
             if toolset is not None:
+                lint_texts(Texts.of(f"`{toolset.name}`", doc, "description"), doc, findings)
                 toolsets.append(toolset)
                 set_texts.append(_text_digest(lines, documents, nth))
         elif is_server_document(doc.value):
@@ -131,6 +132,7 @@ def _shared(doc: Document, siblings: Siblings, findings: Findings) -> None:
                 help=("a document without `name:` holds `$defs` alone, for others to refer to",),
             )
     check_shared(doc, findings, siblings)
+    lint_texts(Texts.of("these schemas", doc, "$defs"), doc, findings)
 
 
 def _text_digest(lines: list[str], documents: tuple[Document, ...], nth: int) -> str:
