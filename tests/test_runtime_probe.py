@@ -9,7 +9,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import hermes_build
+from hermes_build.compiler import drift
+from hermes_build.compiler.diagnostics import Findings
+from hermes_build.compiler.project import read_project
 from tests.runtime_program import Program, tool, write_program
 
 
@@ -22,7 +27,8 @@ def probe(program: Program, *arguments: str) -> tuple[int, dict[str, Any], str]:
         text=True,
         timeout=60,
     )
-    return answer.returncode, json.loads(answer.stdout or "{}"), answer.stderr
+    *_, report = ["{}", *answer.stdout.splitlines()]
+    return answer.returncode, json.loads(report), answer.stderr
 
 
 def test_a_sound_program_is_ok_whatever_its_handlers_print(tmp_path: Path) -> None:
@@ -104,3 +110,62 @@ def test_usage_goes_to_stderr(tmp_path: Path) -> None:
     status, report, errors = probe(program, "one", "two")
     assert (status, report) == (2, {})
     assert "usage" in errors
+
+
+def test_each_import_is_told_before_it_begins(tmp_path: Path) -> None:
+    handlers = {"first": "", "last": "import os\nos._exit(3)\n"}
+    tools = [tool("a", module="first"), tool("b", module="last"), tool("c", module="last")]
+    program = write_program(tmp_path, tools, handlers=handlers)
+    answer = subprocess.run(
+        [sys.executable, "-m", "hermes_build.runtime.probe", program.package],
+        cwd=program.root,
+        env={**os.environ, "PYTHONPATH": str(Path(hermes_build.__file__).parent.parent)},
+        stdout=subprocess.PIPE,
+        timeout=60,
+        check=False,
+    )
+    assert answer.returncode == 3
+    assert [json.loads(line) for line in answer.stdout.splitlines()] == [
+        {"importing": f"{program.package}.registry", "tools": []},
+        {"importing": f"{program.handlers}.first", "tools": ["a"]},
+        {"importing": f"{program.handlers}.last", "tools": ["b", "c"]},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("import os\nos._exit(3)", "importing `{module}` ended the process with exit code 3"),
+        ("import os\nos.abort()", "importing `{module}` ended the process with SIGABRT"),
+        (
+            "import ctypes\nctypes.string_at(0)",
+            "importing `{module}` ended the process with SIGSEGV",
+        ),
+        ("raise KeyboardInterrupt", "importing `{module}` ended the process with SIGINT"),
+        (
+            "import time\ntime.sleep(60)",
+            "importing the handlers took more than 2 seconds, and had come to `{module}`",
+        ),
+    ],
+    ids=["exit", "abort", "segmentation fault", "interrupt", "hang"],
+)
+def test_an_import_that_never_ends_is_reported_with_the_module_and_the_tools_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, says: str
+) -> None:
+    monkeypatch.setattr(drift, "PATIENCE", 2.0 if "sleep" in source else 60.0)
+    tools = [tool("a", module="sound"), tool("b", module="lethal"), tool("c", module="lethal")]
+    handlers = {"lethal": f"print('last words', flush=True)\n{source}\n", "sound": ""}
+    program = write_program(tmp_path, tools, handlers=handlers)
+    (tmp_path / "hermes-build.toml").write_text(f"output = {program.package!r}\n")
+    findings = Findings()
+    drift.probe_handlers(read_project(tmp_path, findings), findings)
+    (found,) = findings
+    assert (found.code, found.message) == (
+        "HB3008",
+        says.format(module=f"{program.handlers}.lethal"),
+    )
+    assert found.span is not None
+    assert found.span.path == f"{program.handlers}/lethal.py"
+    assert found.notes[0] == "lost with it: `b`, `c`"
+    # The end of what was printed: the last words, or the traceback after them.
+    assert "last words" in found.notes or "lethal.py" in "".join(found.notes)

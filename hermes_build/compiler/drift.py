@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from typing import IO, Any
 
 from hermes_build.compiler.diagnostics import Findings, Label, Span
@@ -42,23 +44,12 @@ def probe_handlers(project: Project, findings: Findings) -> tuple[str, ...]:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            findings.add(
-                "HB3008",
-                f"importing the handlers took more than {PATIENCE:.0f} seconds",
-                notes=_tail(noise),
-                help=("a handler module should only define and register when it is imported",),
-            )
+            _stopped(project, None, _answers(answer), _tail(noise), findings)
             return ()
-        answer.seek(0)
-        try:
-            report = json.load(answer)
-        except ValueError:
-            findings.add(
-                "HB3008",
-                f"importing the handlers ended the process with exit code {done.returncode}",
-                notes=_tail(noise),
-                help=("a handler module must not end the process when it is imported",),
-            )
+        lines = _answers(answer)
+        report = lines[-1] if lines else {}
+        if "ok" not in report:
+            _stopped(project, done.returncode, lines, _tail(noise), findings)
             return ()
     for row in report["failures"]:
         _failure(row, findings)
@@ -67,14 +58,80 @@ def probe_handlers(project: Project, findings: Findings) -> tuple[str, ...]:
     return tuple(_own_files(project, report.get("imported", ())))
 
 
+def _answers(answer: IO[bytes]) -> list[dict[str, Any]]:
+    """What the probe said; a line that it did not finish says nothing."""
+    answer.seek(0)
+    try:
+        return [json.loads(line) for line in answer if line.endswith(b"\n")]
+    except ValueError:
+        return []
+
+
+def _stopped(
+    project: Project,
+    code: int | None,
+    lines: list[dict[str, Any]],
+    noise: list[str],
+    findings: Findings,
+) -> None:
+    """Report a probe that never came to its end: at the module whose import it began last.
+
+    ``code`` is the exit code of the process, or None where it was given up.
+    """
+    last = lines[-1] if lines else {}
+    module = last.get("importing")
+    if code is None:
+        message = f"importing the handlers took more than {PATIENCE:.0f} seconds"
+        message += f", and had come to `{module}`" if module else ""
+        advice = "a handler module should only define and register when it is imported"
+    else:
+        subject = f"`{module}`" if module else "the handlers"
+        message = f"importing {subject} ended the process {_ending(code)}"
+        advice = "a handler module must not end the process when it is imported"
+    lost = _named(last.get("tools", ()))
+    findings.add(
+        "HB3008",
+        message,
+        _span({"path": module and _file_of(project, module)}),
+        label="while this was imported" if module else "",
+        notes=([f"lost with it: {lost}"] if lost else []) + noise,
+        help=(advice,),
+    )
+
+
+def _ending(code: int) -> str:
+    """How a process ended, by its exit code; a negative one is that of a signal."""
+    if code >= 0:
+        return f"with exit code {code}"
+    try:
+        return f"with {signal.Signals(-code).name}"
+    except ValueError:
+        return f"with signal {-code}"
+
+
+def _file_of(project: Project, module: str) -> str | None:
+    """The file of a module of the project, relative to the root."""
+    stem = project.source_root.joinpath(*module.split("."))
+    for path in (stem.with_name(f"{stem.name}.py"), stem / "__init__.py"):
+        if path.is_file():
+            return os.path.relpath(path, project.root).replace(os.sep, "/")
+    return None
+
+
+def _named(tools: Sequence[str]) -> str:
+    return ", ".join(f"`{name}`" for name in tools)
+
+
 def _tail(noise: IO[bytes]) -> list[str]:
     """The last lines of what the handlers printed."""
     noise.seek(max(0, noise.seek(0, os.SEEK_END) - 4096))
-    return noise.read().decode("utf-8", "replace").strip().splitlines()[-_TAIL:]
+    lines = noise.read().decode("utf-8", "replace").strip().splitlines()
+    # The import system's own frames would crowd out where the handler was.
+    return [one for one in lines if "<frozen " not in one][-_TAIL:]
 
 
 def _failure(row: dict[str, Any], findings: Findings) -> None:
-    tools = ", ".join(f"`{name}`" for name in row["tools"])
+    tools = _named(row["tools"])
     findings.add(
         "HB3008",
         f"`{row['module']}` fails to import: {row['error']}",

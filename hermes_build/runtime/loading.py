@@ -12,6 +12,7 @@ from hermes_build.runtime.errors import HandlerImportError, LoadError, SchemaDri
 from hermes_build.runtime.mismatch import Mismatch, relative_path, spec_place
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import TracebackType
 
     from hermes_build.runtime.registry import ToolRegistry
@@ -46,8 +47,10 @@ def import_handlers(registry: ToolRegistry, module: str) -> None:
     registry._failures.pop(module, None)
 
 
-def load(registry: ToolRegistry) -> None:
+def load(registry: ToolRegistry, started: Callable[[str], object] | None = None) -> None:
     """Import every handler module; raise one error for all that is wrong with them.
+
+    ``started`` is told the name of each module just before its import, which may never end.
 
     Raises:
         SchemaDriftError: for mismatches and missing handlers alone.
@@ -59,6 +62,8 @@ def load(registry: ToolRegistry) -> None:
     registry._collected = (get_ident(), mismatches)
     try:
         for module in registry.handler_modules():
+            if started is not None:
+                started(module)
             try:
                 import_handlers(registry, module)
             except HandlerImportError as failure:

@@ -1,10 +1,12 @@
 """``python -m hermes_build.runtime.probe PACKAGE``: import every handler, report as JSON.
 
 `hermes-build check` runs this in a process of its own, since handlers are foreign code, with the
-project's root as its working directory. One JSON object goes to standard output, whatever the
+project's root as its working directory. JSON goes to standard output, a line each, whatever the
 handlers print: their output is sent to standard error.
 
-The object has ``ok``; ``mismatches``, each with ``tool``, ``kind``, ``code``, ``message`` and the
+Before each import, a line says what is imported now, since it may end or block the process:
+``{"importing": MODULE, "tools": [...]}``. The last line is the report. It has ``ok``;
+``mismatches``, each with ``tool``, ``kind``, ``code``, ``message`` and the
 places ``spec`` and ``handler`` (``path`` and ``line``, or null); ``failures``, each with
 ``module``, ``error``, ``tools``, ``path`` and ``line``, of which one may be the registry's own; and
 ``imported``, the source files that all this ran. The exit code is 0 when ``ok``, else 1.
@@ -12,24 +14,32 @@ places ``spec`` and ``handler`` (``path`` and ``line``, or null); ``failures``, 
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 from hermes_build.runtime.errors import LoadError, SchemaDriftError, describe
+from hermes_build.runtime.result import encode
 
 
-def probe(package: str) -> dict[str, Any]:
-    """Import ``PACKAGE.registry``, load all its handlers, and report as JSON data."""
+def probe(package: str, say: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
+    """Import ``PACKAGE.registry``, load all its handlers, and report as JSON data.
+
+    ``say`` gets the line that goes before each import.
+    """
     from importlib import import_module
 
     name = f"{package}.registry"
     mismatches: list[Any] = []
     failures: list[Any] = []
     try:
+        say({"importing": name, "tools": []})
         registry = import_module(name).registry
         registry.root = os.getcwd()
-        registry.load()
+        modules = registry.handler_modules()
+        registry.load(started=lambda one: say({"importing": one, "tools": modules[one]}))
     except SchemaDriftError as error:
         mismatches = [one.to_json() for one in error.mismatches]
         if isinstance(error, LoadError):
@@ -59,12 +69,15 @@ def main() -> int:
     os.dup2(2, 1)
     if os.getcwd() not in sys.path and "" not in sys.path:
         sys.path.insert(0, os.getcwd())
-    report = probe(sys.argv[1])
-
-    from hermes_build.runtime.result import encode
-
+    faulthandler.enable()
     with os.fdopen(answer, "w", encoding="utf-8") as stream:
-        stream.write(encode(report) + "\n")
+
+        def say(line: dict[str, Any]) -> None:
+            stream.write(encode(line) + "\n")
+            stream.flush()
+
+        report = probe(sys.argv[1], say)
+        say(report)
     return 0 if report["ok"] else 1
 
 

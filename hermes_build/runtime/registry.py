@@ -216,8 +216,10 @@ class ToolRegistry(Lookups):
 
         return ToolEntry(self, record)
 
-    def load(self) -> None:
+    def load(self, *, started: Callable[[str], object] | None = None) -> None:
         """Import every handler module, and verify the catalogue against its digest.
+
+        ``started`` is told the name of each module just before its import, which may never end.
 
         Raises:
             SchemaDriftError: with the differences of all modules, and the handlers that no module
@@ -226,8 +228,16 @@ class ToolRegistry(Lookups):
         """
         from hermes_build.runtime.loading import load
 
+        self.verify()
+        load(self, started)
+
+    def verify(self) -> None:
+        """Read the whole catalogue, and compare it with its digest.
+
+        Raises:
+            CatalogueError: when the catalogue was changed after it was compiled.
+        """
         self._catalogue.verify(self._digest)
-        load(self)
 
     # What loading and registration keep here.
 
