@@ -6,7 +6,7 @@ Every tool of ours has one handler, and no other tool has any.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,10 +17,14 @@ from hermes_build.compiler.nearest import did_you_mean
 from hermes_build.compiler.project import Project
 from hermes_build.compiler.registrations import Binding, read_registrations
 from hermes_build.compiler.regular import read_regular
+from hermes_build.compiler.schema.judge import Judge
 from hermes_build.compiler.sources import Locate
 from hermes_build.ir import Tool
 
 DEFAULT_HANDLERS = ("handlers",)
+
+_JOINS = ("$ref", "$dynamicRef", "allOf")
+"""What can bring properties to a root beside its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,8 @@ class Bindings:
     """All registrations, in the order of modules and lines.
 
     ``ignored`` are those in a package's own ``__init__``, which never count; ``missing`` are the
-    handler packages that do not exist.
+    handler packages that do not exist, each with the folder that was looked for, and ``strays``
+    the registrations with another generated package.
     """
 
     registered: tuple[Binding, ...] = ()
@@ -45,6 +50,8 @@ class Bindings:
     ignored: tuple[Binding, ...] = ()
     missing: tuple[str, ...] = ()
     output: str = "generated"
+    strays: tuple[Binding, ...] = ()
+    source: str = "."
 
 
 def find_bindings(
@@ -57,6 +64,7 @@ def find_bindings(
     """
     registered: list[Binding] = []
     ignored: list[Binding] = []
+    strays: list[Binding] = []
     modules: list[HandlerModule] = []
     found_modules, missing = _find_modules(project, findings)
     for name, place in found_modules:
@@ -68,7 +76,7 @@ def find_bindings(
             continue
         is_init = place.name == "__init__.py"
         package = name if is_init else name.rpartition(".")[0]
-        found = read_registrations(source, path, name, package, project.output, findings)
+        found = read_registrations(source, path, name, package, project.output, findings, strays)
         if is_init:
             ignored += found
         elif found:
@@ -76,7 +84,13 @@ def find_bindings(
             seal = digest(source.replace(b"\r\n", b"\n"))
             modules.append(HandlerModule(name, path, seal))
     return Bindings(
-        tuple(registered), tuple(modules), tuple(ignored), tuple(missing), project.output
+        tuple(registered),
+        tuple(modules),
+        tuple(ignored),
+        tuple(missing),
+        project.output,
+        tuple(strays),
+        project.source,
     )
 
 
@@ -117,6 +131,7 @@ def check_bindings(
         else:
             found[tool.name] = one
             _check_kind(one, tool, locate, findings)
+            _check_keys(one, tool, locate, findings)
     lacking = [
         tool for tool in by_name.values() if tool.handler == "self" and tool.name not in found
     ]
@@ -124,8 +139,10 @@ def check_bindings(
     # A module that could not be parsed may well register what seems to be missing.
     unread = any(one.code == "HB3004" for one in findings)
     if not unread and (bindings.modules or not bindings.missing):
+        elsewhere = _elsewhere(bindings, {tool.name for tool in lacking}, by_module, findings)
         for tool in lacking:
-            _missing(tool, bindings, locate, findings)
+            if tool.name not in elsewhere:
+                _missing(tool, bindings, locate, findings)
     return found
 
 
@@ -133,12 +150,19 @@ def _absent(bindings: Bindings, wanted: bool, findings: Findings) -> None:
     """Report missing packages; that of a project without handlers of its own may be missing."""
     for package in bindings.missing:
         if wanted or package not in DEFAULT_HANDLERS:
+            prefix = "" if bindings.source == "." else f"{bindings.source}/"
+            folder = prefix + package.replace(".", "/")
             findings.add(
                 "HB3009",
                 f"the handler package `{package}` does not exist",
                 help=(
-                    f"make the folder `{package.replace('.', '/')}` for it",
+                    f"make the folder `{folder}` for it",
                     "or name the right packages with `handlers` in the settings",
+                    *(
+                        (f"`source` is `{bindings.source}`, so it was looked for in that folder",)
+                        if bindings.source != "."
+                        else ()
+                    ),
                 ),
             )
 
@@ -176,6 +200,51 @@ def _check_kind(one: Binding, tool: Tool, locate: Locate, findings: Findings) ->
         help=(f"write the handler with {mend}, or change `is_async`",),
         tool=tool.name,
     )
+
+
+def _check_keys(one: Binding, tool: Tool, locate: Locate, findings: Findings) -> None:
+    """Report keys that a handler reads, and that no valid call can hold."""
+    schema = tool.parameters
+    closed = schema.get("additionalProperties") is False
+    if not one.keys or not closed or any(key in schema for key in _JOINS):
+        return
+    properties = schema.get("properties", {})
+    patterns = dict.fromkeys(schema.get("patternProperties", {}), True)
+    judge = Judge({"patternProperties": patterns, "additionalProperties": False})
+    for key, span in one.keys:
+        if key in properties or (patterns and judge.refusal((), {key: None}) is None):
+            continue
+        pointer = ("parameters", "properties") if properties else ("parameters",)
+        findings.add(
+            "HB3010",
+            f"the handler of `{tool.name}` reads `{key}`, which is no property of its parameters",
+            span,
+            label="never among the arguments",
+            labels=(Label(locate(tool.place, *pointer, key=True), "the properties are here"),),
+            help=did_you_mean(key, properties, findings) or ("declare it, or take it out",),
+            tool=tool.name,
+        )
+
+
+def _elsewhere(
+    bindings: Bindings, lacking: Set[str], by_module: Mapping[str, str], findings: Findings
+) -> set[str]:
+    """Report the modules that register with another generated package, and return their tools."""
+    modules: dict[tuple[str, str], tuple[Binding, dict[str, None]]] = {}
+    for one in bindings.strays:
+        name = by_module.get(one.tool) if one.style == "implements" else one.tool
+        if name is not None and name in lacking:
+            modules.setdefault((one.path, one.package), (one, {}))[1][name] = None
+    for (path, package), (first, names) in modules.items():
+        findings.add(
+            "HB3001",
+            f"`{path}:{first.line}` imports `{package}`, but `output` is `{bindings.output}`",
+            first.span,
+            label="not the package that is compiled",
+            notes=(f"registered with it: {', '.join(f'`{name}`' for name in names)}",),
+            help=(f"import `{bindings.output}` instead, or name `{package}` as `output`",),
+        )
+    return {name for _, names in modules.values() for name in names}
 
 
 def _missing(tool: Tool, bindings: Bindings, locate: Locate, findings: Findings) -> None:

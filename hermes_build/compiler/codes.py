@@ -114,6 +114,7 @@ _ROWS = (
     ("HB3007", "schema-drift", "error", "A handler does not fit the schema of its tool."),
     ("HB3008", "handler-import-failed", "error", "A handler module fails to import."),
     ("HB3009", "handlers-not-found", "error", "A handler package named in the settings does not exist."),
+    ("HB3010", "unknown-argument-key", "error", "A handler reads an argument that its tool does not have."),
     # Lock and generated files.
     ("HB5001", "generated-stale", "error", "A generated file differs from what its sources give."),
     ("HB5002", "generated-missing", "error", "A generated file is not there."),

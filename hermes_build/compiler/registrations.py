@@ -14,10 +14,13 @@ through constants of the module. A registration whose tool cannot be read so is 
 from __future__ import annotations
 
 import ast
+import re
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from hermes_build.compiler.argument_keys import Function, read_keys
 from hermes_build.compiler.diagnostics import Findings, Span
 
 Style: TypeAlias = Literal["implements", "handler", "register"]
@@ -33,6 +36,9 @@ class Binding:
     """One registration. ``tool`` is the tool's name or, for ``implements``, its stub module's.
 
     ``is_async`` says which kind of function is registered, None where source does not tell.
+    ``keys`` are those that the function reads of its arguments, with their places. ``package`` is
+    the compiled package that it registers with, where that is another one than is compiled here;
+    the span is then of the import.
     """
 
     tool: str
@@ -40,6 +46,8 @@ class Binding:
     span: Span
     style: Style
     is_async: bool | None = None
+    keys: tuple[tuple[str, Span], ...] = ()
+    package: str = ""
 
     @property
     def path(self) -> str:
@@ -53,21 +61,32 @@ class Binding:
 
 
 def read_registrations(
-    source: bytes, path: str, module: str, package: str, output: str, findings: Findings
+    source: bytes,
+    path: str,
+    module: str,
+    package: str,
+    output: str,
+    findings: Findings,
+    strays: list[Binding] | None = None,
 ) -> list[Binding]:
     """Return the registrations of one module, in the order of its lines.
 
     Of two for one tool in two arms of an ``if``, ``try`` or ``match`` the first stands for both.
 
     ``module`` and ``package`` are the module's dotted name and that of the package it is in;
-    ``output`` is the generated package's. Source that cannot be parsed is a finding.
+    ``output`` is the generated package's. Source that cannot be parsed is a finding. What looks
+    like a registration with another generated package is added to ``strays``.
     """
     if not any(mark in source for mark in _MARKS):
         return []  # most modules of a large program are settled by this look
     tree = _parse(source, path, findings)
     if tree is None:
         return []
-    return _Module(module, package, path, source, output, findings).bindings(tree)
+    reader = _Module(module, package, path, source, output, findings)
+    found = reader.bindings(tree)
+    if strays is not None:
+        strays += reader.strays
+    return found
 
 
 def _parse(source: bytes, path: str, findings: Findings) -> ast.Module | None:
@@ -89,6 +108,12 @@ def _parse(source: bytes, path: str, findings: Findings) -> ast.Module | None:
 
 _Function = (ast.FunctionDef, ast.AsyncFunctionDef)
 
+_OTHER = re.compile(
+    r"(?P<package>.+)\.tools\.(?P<stub>\w+)\.implements"
+    r"|(?P<home>.+)\.registry\.registry\.(?:handler|register)"
+)
+"""How a module names what registers a handler, whatever the generated package is called."""
+
 
 class _Module:
     """Follows the names of one module, and collects its registrations."""
@@ -109,22 +134,38 @@ class _Module:
         self.names: dict[str, str] = {}
         self.texts: dict[str, str | None] = {}
         self.kinds: dict[str, bool | None] = {}
-        self.found: list[Binding] = []
+        self.functions: dict[str, Function | None] = {}
+        self.imports: dict[str, ast.stmt] = {}
+        self.wrapped: set[Function] = set()
+        self.found: list[tuple[Binding, Function | None]] = []
+        self.strays: list[Binding] = []
 
     def bindings(self, tree: ast.Module) -> list[Binding]:
         for statement, _ in _top_level(tree.body):
             self.learn(statement)
-        kept: list[Binding] = []
+        kept: list[tuple[Binding, Function | None]] = []
         places: dict[str, list[_Branch]] = {}
         for statement, inside in _top_level(tree.body):
             self.found = []
             self.visit(statement)
-            for one in self.found:
+            for one, function in self.found:
                 others = places.setdefault(one.tool, [])
                 if not any(_never_both(inside, other) for other in others):
-                    kept.append(one)
+                    kept.append((one, function))
                 others.append(inside)
-        return sorted(kept, key=lambda one: (one.line, one.span.column))
+        counts = Counter(function for _, function in kept)
+        found = [
+            self.with_keys(one, function) if function and counts[function] == 1 else one
+            for one, function in kept
+        ]
+        return sorted(found, key=lambda one: (one.line, one.span.column))
+
+    def with_keys(self, one: Binding, function: Function) -> Binding:
+        """Add the keys that the function reads; it must serve this tool alone, and directly."""
+        if function in self.wrapped:
+            return one
+        keys = [(key, self.span(node)) for key, node in read_keys(function).items()]
+        return replace(one, keys=tuple(keys)) if keys else one
 
     def learn(self, statement: ast.stmt) -> None:
         """Note what a statement binds: imports, other names for them, constants, functions."""
@@ -132,6 +173,7 @@ class _Module:
             for alias in statement.names:
                 bound = alias.asname or alias.name.partition(".")[0]
                 self.names[bound] = alias.name if alias.asname else bound
+                self.imports[bound] = statement
         elif isinstance(statement, ast.ImportFrom):
             origin = self.origin(statement)
             for alias in statement.names:
@@ -140,10 +182,13 @@ class _Module:
                         self.names["registry"] = self.registry
                 else:
                     self.names[alias.asname or alias.name] = f"{origin}.{alias.name}"
+                    self.imports[alias.asname or alias.name] = statement
         elif isinstance(statement, _Function):
             plain = not statement.decorator_list
             known = isinstance(statement, ast.AsyncFunctionDef) if plain else None
-            self.kinds[statement.name] = known if statement.name not in self.kinds else None
+            first = statement.name not in self.kinds
+            self.kinds[statement.name] = known if first else None
+            self.functions[statement.name] = statement if plain and first else None
         elif isinstance(statement, (ast.Assign, ast.AnnAssign)) and statement.value is not None:
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
             for target in targets:
@@ -190,34 +235,74 @@ class _Module:
         if target is None:
             return
         if target.startswith(self.tools) and target.endswith(".implements"):
-            self.implements(target, decorator, kind)
+            self.implements(target, decorator, kind, function)
         elif target == f"{self.registry}.handler":
-            self.by_name(call, decorator, "handler", kind)
+            self.by_name(call, decorator, "handler", kind, function)
+        else:
+            self.stray(target, decorator)
+            return
+        if not innermost:
+            self.wrapped.add(function)
 
     def called(self, call: ast.Call) -> None:
         if isinstance(call.func, ast.Call):  # registry.handler("x")(function)
             outer = self.resolve(call.func.func)
             if outer == f"{self.registry}.handler":
-                self.by_name(call.func, call.func, "handler", self.kind_of(call))
+                self.by_name(
+                    call.func, call.func, "handler", self.kind_of(call), self.function_of(call)
+                )
             elif outer and outer.startswith(self.tools) and outer.endswith(".implements"):
-                self.implements(outer, call.func, self.kind_of(call))
+                self.implements(outer, call.func, self.kind_of(call), self.function_of(call))
+            elif outer:
+                self.stray(outer, call.func)
             return
         target = self.resolve(call.func)
         if target is None:
             return
         if target == f"{self.registry}.register":
-            self.by_name(call, call, "register", self.registered_kind(call))
+            handler = _argument(call, "handler", 3)
+            self.by_name(
+                call, call, "register", self.registered_kind(call), self.function_named(handler)
+            )
         elif target.startswith(self.tools) and target.endswith(".implements") and call.args:
-            self.implements(target, call, self.kind_of(call))
+            self.implements(target, call, self.kind_of(call), self.function_of(call))
+        else:
+            self.stray(target, call)
 
-    def implements(self, target: str, node: ast.expr, kind: bool | None) -> None:
+    def stray(self, target: str, node: ast.expr) -> None:
+        """Note what would be a registration, were another generated package compiled here."""
+        call = node if isinstance(node, ast.Call) else None
+        found = _OTHER.fullmatch(target)
+        if found is None:
+            return
+        root: ast.expr = call.func if call else node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        given = _argument(call, "name", 0) if call else None
+        text = found["stub"] or (given.value if isinstance(given, ast.Constant) else None)
+        statement = self.imports.get(root.id) if isinstance(root, ast.Name) else None
+        if isinstance(text, str) and statement is not None:
+            style: Style = "implements" if found["stub"] else "handler"
+            span = self.span(statement)
+            package = found["package"] or found["home"]
+            self.strays.append(Binding(text, self.name, span, style, package=package))
+
+    def implements(
+        self, target: str, node: ast.expr, kind: bool | None, function: Function | None
+    ) -> None:
         stub = target.removeprefix(self.tools).removesuffix(".implements")
         if stub and "." not in stub:
             shown = node.func if isinstance(node, ast.Call) else node
-            self.found.append(Binding(stub, self.name, self.span(shown), "implements", kind))
+            one = Binding(stub, self.name, self.span(shown), "implements", kind)
+            self.found.append((one, function))
 
     def by_name(
-        self, call: ast.Call | None, node: ast.expr, style: Style, kind: bool | None
+        self,
+        call: ast.Call | None,
+        node: ast.expr,
+        style: Style,
+        kind: bool | None,
+        function: Function | None,
     ) -> None:
         given = _argument(call, "name", 0) if call else None
         text: str | None = None
@@ -226,7 +311,8 @@ class _Module:
         elif isinstance(given, ast.Name):
             text = self.texts.get(given.id)
         if text is not None:
-            self.found.append(Binding(text, self.name, self.span(given or node), style, kind))
+            one = Binding(text, self.name, self.span(given or node), style, kind)
+            self.found.append((one, function))
             return
         self.findings.add(
             "HB3005",
@@ -244,6 +330,12 @@ class _Module:
         said = _argument(call, "is_async", 6)
         return said.value if isinstance(said, ast.Constant) and said.value is True else None
 
+    def function_of(self, call: ast.Call) -> Function | None:
+        return self.function_named(call.args[0] if call.args else None)
+
+    def function_named(self, node: ast.expr | None) -> Function | None:
+        return self.functions.get(node.id) if isinstance(node, ast.Name) else None
+
     def kind_of(self, call: ast.Call) -> bool | None:
         first = call.args[0] if call.args else None
         return self.kinds.get(first.id) if isinstance(first, ast.Name) else None
@@ -258,7 +350,7 @@ class _Module:
             return None
         return ".".join([self.names[node.id], *reversed(attributes)])
 
-    def span(self, node: ast.expr) -> Span:
+    def span(self, node: ast.expr | ast.stmt) -> Span:
         if isinstance(node, ast.Call):
             node = node.func
         end_line = node.end_lineno or node.lineno
