@@ -174,7 +174,7 @@ def test_a_keyword_shaped_handler_cannot_take_a_property_named_like_a_keyword(ro
     write(root, {"tool_specs/read_file.yaml": f"# hermes-build: ignore[HB1208] why not\n{text}"})
     assert hermes(root, "lint").codes == ["HB1293"]
     write(root, {"tool_specs/read_file.yaml": text})
-    write(root, {"handlers/read.py": handler("read_file")})
+    write(root, {"handlers/read.py": handler("read_file", "return args['path']")})
     assert hermes(root, "check").code == 0
 
 

@@ -9,16 +9,15 @@ from pathlib import Path
 import click
 
 from hermes_build.cli.present import (
+    Report,
     counted,
     open_project,
-    print_report,
     project_option,
     report_options,
     root_of,
     say,
-    verdict,
 )
-from hermes_build.compiler.diagnostics import Diagnostic, Findings
+from hermes_build.compiler.diagnostics import Findings
 from hermes_build.compiler.freshness import difference, obstacles, stale, stale_lock
 from hermes_build.compiler.lock import render
 from hermes_build.compiler.memory import Memory, forgetful, open_memory
@@ -49,9 +48,7 @@ def compile_command(
     watch: bool,
     jobs: int | None,
     no_cache: bool,
-    form: str,
-    color: str,
-    strict: bool,
+    report: Report,
 ) -> int:
     """Compile the specs: write the generated package and hermes-build.lock.
 
@@ -60,7 +57,7 @@ def compile_command(
     """
     if watch and (check_only or show_diff):
         raise click.UsageError("--watch writes: it goes with neither --check nor --diff")
-    if show_diff and form == "json":
+    if show_diff and report.form == "json":
         raise click.UsageError("--diff prints a diff: it does not go with --format json")
 
     # A compile makes many small objects and next to no rubbish: look for it less often.
@@ -70,8 +67,8 @@ def compile_command(
         project, findings = open_project(start)
         memory = memory_of(project, no_cache)
         if check_only or show_diff:
-            return _compare(project, memory, findings, jobs, show_diff, form, color, strict)
-        return _write(project, memory, findings, jobs, locked, form, color, strict)
+            return _compare(project, memory, findings, jobs, show_diff, report)
+        return _write(project, memory, findings, jobs, locked, report)
 
     if watch:
         from hermes_build.cli.watching import watch_project
@@ -100,24 +97,22 @@ def _write(
     findings: Findings,
     jobs: int | None,
     locked: bool,
-    form: str,
-    color: str,
-    strict: bool,
+    report: Report,
 ) -> int:
     waiting = "another hermes-build is writing here; waiting for it"
     with exclusive(project.root, findings, lambda: say(waiting)) as held:
         if not held:
-            return _finish(project, tuple(findings), form, color, strict)
+            return report.show(tuple(findings), project.root, quiet=True)
         made = build(project, memory, findings, jobs=job_count(jobs))
         if made.tree is None or made.lock is None:
-            code = _finish(project, made.findings, form, color, strict)
+            code = report.show(made.findings, project.root, quiet=True)
             say("nothing was written")
             return code
         if locked and (late := stale_lock(project, made.lock)):
-            return _finish(project, (*made.findings, *late), form, color, strict)
+            return report.show((*made.findings, *late), project.root, quiet=True)
         writing = Findings()
         if not lock_opens(project.root, LOCK, writing):
-            code = _finish(project, (*made.findings, *writing), form, color, strict)
+            code = report.show((*made.findings, *writing), project.root, quiet=True)
             say("nothing was written")
             return code
         _, owned = read_lock(project.root, LOCK, Findings())
@@ -130,7 +125,7 @@ def _write(
             writing,
             project.output_folder,
         )
-        code = _finish(project, (*made.findings, *writing), form, color, strict)
+        code = report.show((*made.findings, *writing), project.root, quiet=True)
     if changes is not None and made.catalog is not None:
         for path in changes.edited:
             say(f"{path} had been edited by hand, and is as its sources give it again")
@@ -154,27 +149,16 @@ def _compare(
     findings: Findings,
     jobs: int | None,
     show_diff: bool,
-    form: str,
-    color: str,
-    strict: bool,
+    report: Report,
 ) -> int:
     made = build(project, memory, findings, jobs=job_count(jobs))
     if made.tree is None or made.lock is None:
-        return _finish(project, made.findings, form, color, strict)
+        return report.show(made.findings, project.root, quiet=True)
     if not show_diff:
         found = (*made.findings, *stale(project, made.tree, made.lock))
-        print_report(found, project.root, form, color, files=sum(1 for _ in made.sources))
-        return verdict(found, strict)
+        return report.show(found, project.root, files=sum(1 for _ in made.sources))
     text = difference(project, made.tree, made.lock)
     click.echo(text, nl=False)
     # What a diff cannot show is reported below it.
     found = (*made.findings, *obstacles(project, made.tree))
-    return max(_finish(project, found, form, color, strict), int(bool(text)))
-
-
-def _finish(
-    project: Project, found: tuple[Diagnostic, ...], form: str, color: str, strict: bool
-) -> int:
-    if found or form == "json":
-        print_report(found, project.root, form, color)
-    return verdict(found, strict)
+    return max(report.show(found, project.root, quiet=True), int(bool(text)))

@@ -10,14 +10,13 @@ from typing import Any, Literal, TypeVar, cast
 import click
 
 from hermes_build.cli.present import (
+    Report,
     Undecided,
     counted,
-    print_report,
     project_option,
     report_options,
     say,
     sound_project,
-    verdict,
 )
 from hermes_build.cli.putting import existing, put
 from hermes_build.compiler.adopt import Layout, adopt
@@ -38,7 +37,7 @@ def import_command() -> None:
     """
 
 
-def _options(command: _F) -> _F:
+def _options(command: _F) -> Callable[..., Any]:
     command = click.option("--toolset", "-t", help="The toolset that owns tools without one.")(
         command
     )
@@ -61,9 +60,7 @@ def import_json(
     handler: str,
     force: bool,
     start: str,
-    form: str,
-    color: str,
-    strict: bool,
+    report: Report,
 ) -> int:
     """Import the definitions in FILE: JSON or JSON Lines, of OpenAI, Anthropic or MCP form.
 
@@ -79,7 +76,7 @@ def import_json(
     except UnicodeDecodeError as error:
         raise Undecided(f"{file} is not UTF-8 text: byte {error.start} is not") from error
     definitions = read_definitions(text, str(file), findings)
-    return _bring(project, definitions, (), findings, toolset, handler, force, form, color, strict)
+    return _bring(project, definitions, (), findings, toolset, handler, force, report)
 
 
 @import_command.command("python")
@@ -97,9 +94,7 @@ def import_python(
     handler: str,
     force: bool,
     start: str,
-    form: str,
-    color: str,
-    strict: bool,
+    report: Report,
 ) -> int:
     """Import a live registry, such as hermes-agent's `tools.registry:registry`.
 
@@ -112,9 +107,8 @@ def import_python(
     findings = Findings()
     live = read_registry(place, findings, toolsets=toolsets, python=python, preload=preload)
     return _bring(
-        project, live.definitions, live.toolsets, findings, toolset, handler, force, form, color,
-        strict,
-    )  # fmt: skip
+        project, live.definitions, live.toolsets, findings, toolset, handler, force, report
+    )
 
 
 def _bring(
@@ -125,9 +119,7 @@ def _bring(
     toolset: str | None,
     handler: str,
     force: bool,
-    form: str,
-    color: str,
-    strict: bool,
+    report: Report,
 ) -> int:
     made = adopt(
         definitions,
@@ -150,11 +142,9 @@ def _bring(
     present = existing(project.root, made.companions)
     missing = {path: text for path, text in made.companions.items() if path not in present}
     put(project.root, {**missing, **made.files}, replace=tuple(standing))
-    found = findings.sorted()
-    if found or form == "json":
-        print_report(found, project.root, form, color)
+    code = report.show(findings.sorted(), project.root, quiet=True)
     say(
         f"imported {counted(len(made.tools), 'tool')} and "
         f"{counted(len(made.toolsets), 'toolset')}: wrote {counted(len(made.files), 'file')}"
     )
-    return verdict(found, strict)
+    return code

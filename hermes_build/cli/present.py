@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable
+from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -41,24 +42,73 @@ def project_option(command: _F) -> _F:
     )(command)
 
 
-def report_options(command: _F) -> _F:
-    """Add ``--format``, ``--color`` and ``--strict``."""
-    command = click.option(
+class Report:
+    """How a command reports: in which form, in colour or not, and whether warnings fail it."""
+
+    __slots__ = ("color", "form", "strict")
+
+    def __init__(self, form: str = "full", color: str = "auto", strict: bool = False) -> None:
+        self.form = form
+        self.color = color
+        self.strict = strict
+
+    def show(
+        self,
+        findings: Iterable[Diagnostic],
+        root: Path,
+        *,
+        files: int | None = None,
+        quiet: bool = False,
+    ) -> int:
+        """Print findings on standard output, and return the exit code.
+
+        ``files`` is how many files were looked at. With ``quiet``, nothing is said of nothing, but
+        in the JSON form, whose reader waits for it.
+        """
+        found = list(findings)
+        if found or not quiet or self.form == "json":
+            click.echo(self._text(found, root, files), nl=False, color=True)
+        bad = ("error", "warning") if self.strict else ("error",)
+        return int(any(one.severity in bad for one in found))
+
+    def _text(self, found: list[Diagnostic], root: Path, files: int | None) -> str:
+        import shutil
+
+        from hermes_build.compiler.report import as_json, concise, full
+
+        if self.form == "json":
+            return as_json(found, files=files)
+        colour = coloured(self.color)
+        if self.form == "concise":
+            return concise(found, colour=colour)
+        width = shutil.get_terminal_size((120, 24)).columns if _on_terminal() else 120
+        return full(found, lambda path: _text(root, path), files=files, colour=colour, width=width)
+
+
+def report_options(command: _F) -> Callable[..., Any]:
+    """Add ``--format``, ``--color`` and ``--strict``, which reach the command as its ``report``."""
+
+    @wraps(command)
+    def reporting(form: str, color: str, strict: bool, **values: Any) -> Any:
+        return command(report=Report(form, color, strict), **values)
+
+    strict = click.option(
         "--strict", is_flag=True, help="Let warnings fail the command as errors do."
-    )(command)
-    command = click.option(
+    )
+    color = click.option(
         "--color",
         type=click.Choice(["auto", "always", "never"]),
         default="auto",
         help="Colour the report; by default on a terminal only (NO_COLOR is honoured).",
-    )(command)
-    return click.option(
+    )
+    form = click.option(
         "--format",
         "form",
         type=click.Choice(FORMATS),
         default="full",
         help="How to print findings; the JSON form's schema is `hermes-build schema output`.",
-    )(command)
+    )
+    return form(color(strict(reporting)))
 
 
 def root_of(start: str) -> str:
@@ -95,7 +145,7 @@ def sound_project(start: str) -> Project:
     """
     project, findings = open_project(start)
     if findings.has_errors:
-        print_report(findings.sorted(), project.root, "full", "auto")
+        Report().show(findings.sorted(), project.root)
         raise Undecided("the settings have errors")
     return project
 
@@ -113,33 +163,6 @@ def coloured(color: str) -> bool:
 
 def _on_terminal() -> bool:
     return sys.stdout is not None and sys.stdout.isatty()
-
-
-def print_report(
-    findings: Iterable[Diagnostic], root: Path, form: str, color: str, *, files: int | None = None
-) -> None:
-    """Print findings on standard output."""
-    import shutil
-
-    from hermes_build.compiler.report import as_json, concise, full
-
-    found = list(findings)
-    if form == "json":
-        text = as_json(found, files=files)
-    elif form == "concise":
-        text = concise(found, colour=coloured(color))
-    else:
-        width = shutil.get_terminal_size((120, 24)).columns if _on_terminal() else 120
-        text = full(
-            found, lambda path: _text(root, path), files=files, colour=coloured(color), width=width
-        )
-    click.echo(text, nl=False, color=True)
-
-
-def verdict(findings: Iterable[Diagnostic], strict: bool) -> int:
-    """Return the exit code for what was found: errors fail, warnings only when ``strict``."""
-    bad = ("error", "warning") if strict else ("error",)
-    return int(any(one.severity in bad for one in findings))
 
 
 def say(text: str) -> None:

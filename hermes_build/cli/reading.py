@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_build.cli.present import Undecided, open_project, print_report
+from hermes_build.cli.present import Report, Undecided, open_project
 from hermes_build.compiler.memory import open_memory
 from hermes_build.compiler.pipeline import resolve_project
 from hermes_build.compiler.verdict import stamp
@@ -19,6 +19,6 @@ def read_catalog(start: str) -> Catalog:
     made = resolve_project(project, open_memory(project.root, stamp()), findings)
     errors = [one for one in made.findings if one.severity == "error"]
     if made.catalog is None or errors:
-        print_report(errors, project.root, "full", "auto")
+        Report().show(errors, project.root)
         raise Undecided("the specs have errors")
     return made.catalog

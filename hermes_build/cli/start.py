@@ -7,9 +7,9 @@ from pathlib import Path
 import click
 
 from hermes_build.cli.present import (
+    Report,
     Undecided,
     counted,
-    print_report,
     project_option,
     say,
     sound_project,
@@ -61,7 +61,7 @@ def new_command(
         handler=not no_handler,
     )
     if made is None:
-        print_report(findings.sorted(), project.root, "full", "auto")
+        Report().show(findings.sorted(), project.root)
         return 1
     put(project.root, made.files)
     for path in made.files:
