@@ -21,6 +21,10 @@ from pathlib import Path
 SIZES = (100, 1_000, 10_000)
 
 
+GOAL_RATIO = 3.0
+GOAL_MIB = 5.0
+
+
 def write_package(folder: Path, tools: int) -> None:
     """Write a generated package with ``tools`` synthetic tools of 6 parameters (2 KB each)."""
     lines = []
@@ -91,8 +95,8 @@ def memory_of(code: str, environment: dict[str, str]) -> float:
     return int(answer.stdout) / 1024
 
 
-def main() -> None:
-    """Measure, and print one row a case."""
+def main() -> int:
+    """Measure, print one row a case, and return 1 when a goal is missed."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=25)
     rounds = parser.parse_args().rounds
@@ -120,12 +124,16 @@ def main() -> None:
             for label, code in cases.items()
         }
     floor = statistics.median(samples["python -c pass"])
+    met = True
     print(f"{'case':32}{'CPU ms':>8}{'ratio':>8}{'RSS MiB':>9}{'more':>8}")
     for label, times in samples.items():
         cpu, rss = statistics.median(times), memory[label]
         more = rss - memory["python -c pass"]
+        met = met and cpu <= GOAL_RATIO * floor and more <= GOAL_MIB
         print(f"{label:32}{cpu:8.1f}{cpu / floor:8.2f}{rss:9.1f}{more:+8.1f}")
+    print(f"goals: {GOAL_RATIO}x and {GOAL_MIB} MiB more")
+    return int(not met)
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())
