@@ -38,9 +38,12 @@ class Texts:
         return Texts(who, tuple(((key,), doc.value[key]) for key in keys if key in doc.value))
 
     def prose(self) -> str:
-        """All texts in one: a rule looks there first, and most often finds nothing."""
+        """All texts in one, control characters as escapes but for breaks between words.
+
+        A rule looks there first, and most often finds nothing.
+        """
         text = json.dumps([value for _, value in self.parts], ensure_ascii=False)
-        return _ESCAPED.sub(lambda found: _UNESCAPED.get(found[0], found[0]), text)
+        return text.replace("\\n", "\n").replace("\\t", "\t").replace("\\r", "\r")
 
     def each(self) -> Iterator[tuple[Pointer, bool, str]]:
         """Yield each text with its pointer, and whether it is a key."""
@@ -55,17 +58,6 @@ class Texts:
                 for key in value:
                     yield (*at, key), True, key
                 waiting += [((*at, key), one) for key, one in reversed(value.items())]
-
-
-_ESCAPED = re.compile(r"\\(?:u00[0-9a-f]{2}|.)")
-_UNESCAPED = {
-    **{f"\\u{code:04x}": chr(code) for code in range(32)},
-    "\\n": "\n",
-    "\\r": "\r",
-    "\\t": "\t",
-    "\\f": "\f",
-    "\\b": "\b",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +211,9 @@ def _hidden(subject: Subject) -> Iterator[Hit]:
 
 
 def _hidden_in(texts: Texts, prose: str) -> Iterator[Hit]:
-    if not _HIDDEN.search(prose):
+    if "\\u00" not in prose and (
+        (prose.isascii() and "\x7f" not in prose) or not _HIDDEN.search(prose)
+    ):
         return
     for at, key, text in texts.each():
         found = hidden_characters(text)

@@ -44,7 +44,7 @@ def check_schema(
     if settled is None or not rooted:
         return None
     linked, fits = settled
-    return Checked(linked.schema, linked.files, fits)
+    return Checked(linked.schema, linked.files, fits, linked.refers)
 
 
 def check_shared(document: Document, findings: Findings, siblings: Siblings) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any
 
 from hermes_build.compiler.keywords import IN_PLACE, children, subschemas
@@ -35,24 +34,14 @@ class Effort:
         self._bundle = bundle
         self._targets: dict[str, Schema | None] = {}
 
-    @cached_property
-    def _multiplies(self) -> bool:
-        nodes = subschemas(self._bundle)
-        return any(isinstance(node, dict) and "$ref" in node for _, node in nodes)
-
     def is_too_much(self, schema: Schema, value: Any) -> bool:
-        """Whether judging ``value`` by ``schema`` takes more looks than a compile can wait for.
-
-        Without references, every schema of the bundle looks once at most.
-        """
-        if not isinstance(value, dict | list) or not value or not self._multiplies:
+        """Whether judging ``value`` by ``schema`` takes more looks than a compile can wait for."""
+        if not isinstance(value, dict | list) or not value:
             return False
         return self._looks(schema, value, {}, MOST_FOR_A_VALUE) > MOST_FOR_A_VALUE
 
     def costly(self) -> Schema | None:
         """Return a schema that takes more than `MOST_LOOKS` at any value, if there is one."""
-        if not self._multiplies:
-            return None
         known: dict[tuple[int, int], int] = {}
         for _, node in subschemas(self._bundle):
             if self._looks(node, _NO_CONTENT, known, MOST_LOOKS) > MOST_LOOKS:
@@ -134,7 +123,12 @@ def _in_list(schema: JsonObject, value: list[Any]) -> Iterator[tuple[Schema, Any
 
 
 def check_effort(linked: Linked) -> bool:
-    """Report a schema that takes too many looks at a value; return whether there is none."""
+    """Report a schema that takes too many looks at a value; return whether there is none.
+
+    Without references there cannot be one: every schema looks once at most.
+    """
+    if not linked.refers:
+        return True
     costly = Effort(linked.schema).costly()
     if costly is None:
         return True

@@ -26,11 +26,13 @@ class Linked:
 
     ``parts`` are the schema as authored and then each copied one; ``files`` are the paths of the
     files that they came from, sorted. A schema without refs to files is the authored one itself.
+    ``refers`` says whether there is any ref at all.
     """
 
     schema: Schema
     parts: tuple[Part, ...]
     files: tuple[str, ...] = ()
+    refers: bool = True
 
 
 Fits: TypeAlias = Callable[[Any], bool]
@@ -41,12 +43,13 @@ class Checked:
     """A schema that validates: as authored, with what other files hold copied into ``$defs``.
 
     ``refs`` are the paths of those files, sorted: the schema changes when they do. ``fits`` says
-    whether a value is valid.
+    whether a value is valid; ``refers``, whether the schema has any ref.
     """
 
     schema: Schema
     refs: tuple[str, ...]
     fits: Fits = field(compare=False, repr=False)
+    refers: bool = field(compare=False, default=True)
 
 
 def link(part: Part, siblings: Siblings) -> Linked | None:
@@ -57,7 +60,7 @@ def link(part: Part, siblings: Siblings) -> Linked | None:
     replaced or shared, and two files may each have a ``Path``.
     """
     if not any(isinstance(node, dict) and "$ref" in node for _, node in part.nodes):
-        return Linked(part.schema, (part,))
+        return Linked(part.schema, (part,), refers=False)
     links = _Links(part, siblings)
     if not links.sound or links.cyclic():
         return None

@@ -41,7 +41,7 @@ def check_values(linked: Linked, unsatisfiable: Container[Pointer] = ()) -> bool
     where a value cannot be judged at all.
     """
     judge = Judge(linked.schema)
-    effort = Effort(linked.schema)
+    effort = Effort(linked.schema) if linked.refers else None
     judged = True
     for part in linked.parts:
         for pointer, node in part.nodes:
@@ -50,7 +50,7 @@ def check_values(linked: Linked, unsatisfiable: Container[Pointer] = ()) -> bool
                 and not _VALUED.isdisjoint(node)
                 and (*part.inside, *pointer) not in unsatisfiable
             ):
-                if _is_cheap(linked, part, pointer, node, effort):
+                if effort is None or _is_cheap(linked, part, pointer, node, effort):
                     _check_node(part, pointer, node, judge)
                 else:
                     judged = False
@@ -209,11 +209,11 @@ def check_examples(
     examples = document.value.get("examples")
     if not isinstance(examples, list):
         return
-    effort = Effort(checked.schema)
+    effort = Effort(checked.schema) if checked.refers else None
     for nth, example in enumerate(examples):
         if not isinstance(example, dict) or "args" not in example:
             continue  # reading the spec reports its shape
-        if effort.is_too_much(checked.schema, example["args"]):
+        if effort is not None and effort.is_too_much(checked.schema, example["args"]):
             where = document.at("examples", nth, "args")
             findings.add("HB1116", _COSTLY, where, help=_CHEAPER, tool=tool)
             continue
