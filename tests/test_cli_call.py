@@ -124,3 +124,79 @@ def test_a_registry_that_cannot_be_opened_decides_nothing(
     assert (done.code, done.out) == (2, "")
     assert said in done.err
     assert "Traceback" not in done.err
+
+
+CONFLICT = "<<<<<<< HEAD\nregistry = 1\n=======\nregistry = 2\n>>>>>>> theirs\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("generated/registry.py", CONFLICT),
+        ("generated/__init__.py", CONFLICT),
+        ("generated/tools/__init__.py", CONFLICT),
+        ("generated/tools/read_file.py", CONFLICT),
+        ("generated/registry.py", "registry = (\n"),
+        ("generated/registry.py", "\0"),
+    ],
+)
+def test_a_generated_file_that_is_no_python_is_named_with_what_mends_it(
+    compiled: Path, tmp_path: Path, path: str, text: str
+) -> None:
+    root = write(shutil.copytree(compiled, tmp_path / "project"), {path: text})
+    done = hermes(root, "call", "read_file", '{"path": "x"}')
+    assert (done.code, done.out) == (2, "")
+    last = done.err.splitlines()[-1]
+    assert last.startswith("Error: `generated") and "` cannot be parsed" in last
+    assert last.endswith("run `hermes-build compile`")
+    if text != "\0":
+        assert f"`{path}` cannot be parsed (line " in last
+
+
+@pytest.mark.parametrize("keep", [0.9, 0.5, 0.1])
+def test_a_truncated_catalogue_decides_nothing(compiled: Path, tmp_path: Path, keep: float) -> None:
+    root = shutil.copytree(compiled, tmp_path / "project")
+    path = root / "generated" / "catalogue.jsonl"
+    content = path.read_bytes()
+    for cut in (int(len(content) * keep), content.rindex(b"\n", 0, int(len(content) * keep)) + 1):
+        path.write_bytes(content[:cut])
+        for tool in ("read_file", "answer", "nobody"):
+            done = hermes(root, "call", tool, '{"path": "x"}')
+            assert (done.code, done.out) == (2, "")
+            assert "run `hermes-build compile`" in done.err.lower()
+            assert "Traceback" not in done.err
+
+
+def test_a_handler_that_is_no_python_is_not_a_fault_of_the_generated_files(
+    compiled: Path, tmp_path: Path
+) -> None:
+    root = shutil.copytree(compiled, tmp_path / "project")
+    write(root, {"handlers/read_file.py": CONFLICT})
+    done = hermes(root, "call", "read_file", '{"path": "x"}')
+    assert done.code == 1
+    assert "handlers/read_file.py:1" in json.loads(done.out)["error"]
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "-1e999"])
+def test_numbers_that_json_does_not_know_are_refused(compiled: Path, number: str) -> None:
+    done = hermes(compiled, "call", "read_file", f'{{"path": "x", "limit": {number}}}')
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(f"Error: the arguments are not JSON: {number} is ")
+
+
+def test_an_unknown_tool_that_a_spec_declares_gets_the_command_to_run(
+    compiled: Path, tmp_path: Path
+) -> None:
+    root = shutil.copytree(compiled, tmp_path / "project")
+    write(root, {"tool_specs/fresh.yaml": spec("fresh", "aliases: [new]")})
+    for name in ("fresh", "new"):
+        done = hermes(root, "call", name)
+        assert done.code == 1
+        assert "Unknown tool" in json.loads(done.out)["error"]
+        assert done.err == (
+            f"hint: tool_specs/fresh.yaml:1 declares `{name}`, and is not compiled yet: "
+            "run `hermes-build compile`\n"
+        )
+    assert hermes(root, "call", "nobody").err == ""
+    write(root, {"tool_specs/broken.yaml": "name: ["})
+    assert "the specs have errors" in hermes(root, "call", "fresh").err

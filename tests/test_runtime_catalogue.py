@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -146,3 +149,24 @@ def test_a_descriptor_that_became_another_files_is_noticed(tmp_path: Path) -> No
     finally:
         os.close(other)
         os.close(descriptor)
+
+
+@pytest.mark.parametrize("folder", ["site-packages", "dist-packages"])
+def test_an_installed_package_without_its_catalogue_says_how_it_was_built(
+    tmp_path: Path, folder: str
+) -> None:
+    registry = tmp_path / folder / "generated" / "registry.py"
+    registry.parent.mkdir(parents=True)
+    with pytest.raises(CatalogueError, match=r"built without its data file.*`\*\.jsonl`") as caught:
+        frozen(str(registry), format=1, digest="0" * 64)
+    assert "hermes-build compile" not in str(caught.value)
+
+
+def test_a_package_in_a_zip_file_is_refused_in_words(tmp_path: Path) -> None:
+    program = write_program(tmp_path / "program", [tool("a")])
+    archive = shutil.make_archive(str(tmp_path / "program"), "zip", program.root)
+    code = f"import sys; sys.path[:0] = [{archive!r}]; import {program.package}.registry"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert "is inside a zip file" in done.stderr.splitlines()[-1]

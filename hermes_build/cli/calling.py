@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 import os
 import sys
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
-from hermes_build.cli.present import Undecided, project_option, sound_project
+from hermes_build.cli.present import Undecided, project_option, say, sound_project
 from hermes_build.compiler.project import Project
 
 
@@ -25,17 +26,40 @@ def call_command(tool: str, arguments: str, start: str) -> int:
     what a model would read. Exit code 1 says that the result is an error.
     """
     project = sound_project(start)
-    text = sys.stdin.buffer.read() if arguments == "-" else arguments
+    args = _json(sys.stdin.buffer.read() if arguments == "-" else arguments)
+    registry = open_registry(project)
+    result = registry.call(tool, args)
+    failed = _is_error(result)
+    if failed:
+        _refuse_broken_module(project, registry, tool)
+    text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, indent=2)
+    click.echo(text)
+    if failed and registry.find(tool) is None and (hint := _uncompiled(project, tool)):
+        say(f"hint: {hint}")
+    return int(failed)
+
+
+def _json(text: str | bytes) -> Any:
+    """Read JSON as the standard has it, which knows no NaN and no infinities.
+
+    Raises:
+        Undecided: it is not JSON.
+    """
     try:
-        args = json.loads(text)
+        return json.loads(text, parse_constant=_no_constant, parse_float=_finite)
     except (ValueError, RecursionError) as error:
         raise Undecided(f"the arguments are not JSON: {error}") from error
-    result = open_registry(project).call(tool, args)
-    if isinstance(result, str):
-        click.echo(result)
-    else:
-        click.echo(json.dumps(result, ensure_ascii=False, indent=2))
-    return int(_is_error(result))
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON value")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text[:40]} is larger than any number that a program can hold")
+    return number
 
 
 def open_registry(project: Project) -> Any:
@@ -51,14 +75,63 @@ def open_registry(project: Project) -> Any:
     if folder not in sys.path:
         sys.path.insert(0, folder)
     try:
-        return importlib.import_module(f"{project.output}.registry").registry
+        registry = importlib.import_module(f"{project.output}.registry").registry
+        registry.verify()
     except (RuntimeError, OSError) as error:
         raise Undecided(str(error)) from error
-    except Exception as error:  # generated code, but anybody may have edited it since
+    except SyntaxError as error:
+        raise _unreadable(project, error) from error
+    except (Exception, SystemExit) as error:  # generated, but anybody may have edited it since
         raise Undecided(
             f"`{project.output}.registry` cannot be imported: {type(error).__name__}: {error}; "
             "run `hermes-build compile`"
         ) from error
+    return registry
+
+
+def _refuse_broken_module(project: Project, registry: Any, tool: str) -> None:
+    """Tell a generated module that is no Python apart from a handler that is none.
+
+    Raises:
+        Undecided: the module of the tool is no Python.
+    """
+    record = registry.find(tool)
+    try:
+        if record is not None:
+            registry.binding(record["name"])
+    except (ImportError, LookupError) as error:
+        cause = getattr(error, "cause", None)
+        folder = os.path.realpath(project.root / project.output_folder) + os.sep
+        if isinstance(cause, SyntaxError) and os.path.realpath(cause.filename or "").startswith(
+            folder
+        ):
+            raise _unreadable(project, cause) from error
+
+
+def _unreadable(project: Project, error: SyntaxError) -> Undecided:
+    path = os.path.relpath(error.filename, project.root) if error.filename else project.output
+    where = f"line {error.lineno}: " if error.lineno else ""
+    return Undecided(
+        f"`{path.replace(os.sep, '/')}` cannot be parsed ({where}{error.msg}): "
+        "run `hermes-build compile`"
+    )
+
+
+def _uncompiled(project: Project, tool: str) -> str | None:
+    """Say what to do where a tool that is not in the registry is in the specs."""
+    from hermes_build.compiler.diagnostics import Findings
+    from hermes_build.compiler.memory import open_memory
+    from hermes_build.compiler.pipeline import resolve_project
+    from hermes_build.compiler.verdict import stamp
+
+    made = resolve_project(project, open_memory(project.root, stamp()), Findings())
+    if made.catalog is None:
+        return "the specs have errors, which `hermes-build compile` shows"
+    for one in made.catalog.tools:
+        if tool in (one.name, *one.aliases):
+            place = f"{one.place.path}:{one.place.line}"
+            return f"{place} declares `{tool}`, and is not compiled yet: run `hermes-build compile`"
+    return None
 
 
 def _is_error(result: Any) -> bool:

@@ -189,6 +189,24 @@ def check_format(found: object, path: str, needs: str) -> None:
     )
 
 
+def _missing(path: str) -> str:
+    """Why a catalogue is not there, and what to do: only a project can be compiled again."""
+    folder = os.path.dirname(path)
+    while folder != os.path.dirname(folder):
+        if os.path.isfile(folder):
+            return (
+                f"{path} is inside a zip file, where the registry cannot read it: install the "
+                "package as a folder."
+            )
+        if os.path.basename(folder) in ("site-packages", "dist-packages"):
+            return (
+                f"{path} is missing: the package was built without its data file. Its build "
+                "backend must include `*.jsonl` files."
+            )
+        folder = os.path.dirname(folder)
+    return f"{path} is missing. {_COMPILE}"
+
+
 class _File:
     """A file that is open for as long as a registry needs it, read by position.
 
@@ -205,8 +223,8 @@ class _File:
             self._status = os.fstat(self._descriptor)
             self.size = self._status.st_size
             os.read(self._descriptor, 1)  # a folder opens, and cannot be read
-        except FileNotFoundError:
-            raise CatalogueError(f"{path} is missing. {_COMPILE}") from None
+        except (FileNotFoundError, NotADirectoryError):
+            raise CatalogueError(_missing(path)) from None
         except OSError as error:
             raise CatalogueError(f"{path} cannot be read: {error.strerror}. {_COMPILE}") from error
         if self.size == 0:
