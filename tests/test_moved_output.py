@@ -27,11 +27,10 @@ def _moved(root: Path, output: str, **settings: str) -> Path:
 def test_registrations_with_the_old_package_are_one_finding_a_module(tmp_path: Path) -> None:
     root = _moved(tmp_path, "acme.tools")
     done = hermes(root, "compile", "--format", "concise")
+    said = "imports `acme.compiled`, but `output` is `acme.tools`"
     assert done.out.splitlines() == [
-        "acme/handlers/calc.py:3:1: error[HB3001] `acme/handlers/calc.py:3` imports "
-        "`acme.compiled`, but `output` is `acme.tools`",
-        "acme/handlers/half.py:1:1: error[HB3001] `acme/handlers/half.py:1` imports "
-        "`acme.compiled`, but `output` is `acme.tools`",
+        f"acme/handlers/calc.py:3:1: error[HB3001] `acme/handlers/calc.py:3` {said}",
+        f"acme/handlers/half.py:1:1: error[HB3001] `acme/handlers/half.py:1` {said}",
     ]
     assert "registered with it: `calc`" in hermes(root, "compile").out
     assert hermes(_moved(root, "acme.compiled"), "compile").code == 0
