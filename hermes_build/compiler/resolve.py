@@ -304,7 +304,7 @@ def _cycle(
     findings.add(
         "HB2003",
         f"toolsets include each other: {' -> '.join(shown)}",
-        spans[-1],
+        spans[hops[-1]],
         label=f"closes the circle back to `{path[0]}`",
         labels=[Label(spans[a, b], f"`{a}` includes `{b}`") for a, b in hops[:-1][:_MOST_HOPS]],
         help=("take one of these includes out",),
