@@ -23,6 +23,7 @@ from hermes_build.compiler.tree import (
     report,
     same_text,
 )
+from hermes_build.compiler.verdict import Watch, remember
 from hermes_build.compiler.write import exclusive, write
 
 LOCK = "hermes-build.lock"
@@ -206,9 +207,9 @@ def test_only_empty_folders_inside_the_output_folder_are_removed(tmp_path: Path)
 
 def test_what_an_interrupted_write_left_is_known_and_swept(tmp_path: Path) -> None:
     left = {"generated/tools/unlocked.py": b"ours\n", "generated/tools/new.py": b"older\n"}
-    put(tmp_path, {**OLD, **left, "generated/tools/.1234-0.tmp": b"half"})
+    put(tmp_path, {**OLD, **left, "generated/tools/.0123abcd-0.tmp": b"half"})
     files = {path: frozenset({digest(data)}) for path, data in left.items()}
-    write_journal(tmp_path, Journal(files, ("generated/tools/.1234-0.tmp",)))
+    write_journal(tmp_path, Journal(files, ("generated/tools/.0123abcd-0.tmp",)))
     changes = compare(tmp_path, NEW, owned(OLD), "generated")
     assert changes.foreign == ()
     assert changes.surplus == ("generated/tools/gone.py", "generated/tools/unlocked.py")
@@ -232,6 +233,44 @@ def test_a_damaged_journal_is_no_journal(tmp_path: Path, data: bytes) -> None:
     (tmp_path / ".hermes-build").mkdir()
     (tmp_path / ".hermes-build/journal").write_bytes(data)
     assert read_journal(tmp_path) == Journal()
+
+
+def test_a_journal_that_came_with_a_checkout_removes_nothing_of_others(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    root = tmp_path / "project"
+    put(outside, {"key": b"precious\n"})
+    put(root, {**OLD, "mine.txt": b"mine\n"})
+    (root / "out").symlink_to(outside)
+    (root / ".hermes-build").mkdir()
+    (root / ".hermes-build/journal").write_bytes(
+        b"hermes-build journal 1\ntemp out/key\ntemp mine.txt\nend\n"
+    )
+    written(root, NEW, OLD)
+    assert (root / "mine.txt").exists()
+    assert (outside / "key").exists()
+
+
+@pytest.mark.parametrize("name", [".", ".gitignore", "journal", "journal.new", "clock"])
+def test_a_link_in_the_state_folder_is_never_followed(tmp_path: Path, name: str) -> None:
+    outside = tmp_path / "outside"
+    put(outside, {"key": b"precious\n"})
+    state = tmp_path / "project/.hermes-build"
+    if name == ".":
+        state.parent.mkdir()
+        state.symlink_to(outside)
+        findings = Findings()
+        with exclusive(state.parent, findings, lambda: None) as held:
+            assert not held
+        (found,) = findings
+        assert (found.code, *found.help) == ("HB5008", "move away what stands there")
+    else:
+        state.mkdir(parents=True)
+        (state / name).symlink_to(outside / ("new" if name == "clock" else "key"))
+        if name == "clock":
+            remember(Watch(state.parent), "stamp", "")
+        else:
+            written(state.parent, NEW, {})
+    assert on_disk(outside) == {"key": b"precious\n"}
 
 
 def test_an_error_at_the_very_end_is_undone(tmp_path: Path) -> None:

@@ -8,15 +8,27 @@ and not for somebody else's, and removes the temporary files that were left.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from hermes_build.compiler.lock import is_plain
 from hermes_build.compiler.regular import read_regular
-from hermes_build.compiler.state import STATE, open_state
+from hermes_build.compiler.state import STATE, open_new, open_state
 
 JOURNAL = "journal"
 _HEADER = "hermes-build journal 1"
+_TEMP = re.compile(r"\.[0-9a-f]{8}-[0-9]+\.tmp")
+
+
+def temp_path(path: str, token: str, number: int) -> str:
+    """Return the temporary name of the ``number``-th file of one write: of a form that is ours."""
+    folder, slash, _ = path.rpartition("/")
+    return f"{folder}{slash}.{token}-{number}.tmp"
+
+
+def _is_temp(path: str) -> bool:
+    return is_plain(path) and _TEMP.fullmatch(path.rpartition("/")[2]) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +43,8 @@ def read_journal(root: str | os.PathLike[str]) -> Journal:
     """Return what an interrupted write was about to do; empty when the last one finished.
 
     A journal replaces its predecessor in one step, so a damaged one is none of ours and is ignored.
+    One may also have come with a checkout, so that it names nothing for removal but by such a name
+    as only we give.
     """
     try:
         lines = read_regular(os.path.join(root, STATE, JOURNAL)).decode().split("\n")
@@ -43,7 +57,7 @@ def read_journal(root: str | os.PathLike[str]) -> Journal:
     for line in lines[1:-2]:
         kind, _, rest = line.partition(" ")
         digest, _, path = rest.partition(" ")
-        if kind == "temp" and is_plain(rest):
+        if kind == "temp" and _is_temp(rest):
             temps.append(rest)
         elif kind == "file" and is_plain(path):
             files[path] = files.get(path, frozenset()) | {digest}
@@ -81,14 +95,14 @@ def write_durably(path: str, temp: str, data: bytes) -> None:
         OSError: it cannot be written; ``path`` is then as it was.
     """
     try:
-        with open(temp, "wb") as file:
+        with open_new(temp) as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temp, path)
     except OSError as error:
         error.filename = path  # a full disk is reported without a name
-        if os.path.exists(temp):
+        if os.path.isfile(temp):
             os.unlink(temp)
         raise
     sync_folder(os.path.dirname(path))

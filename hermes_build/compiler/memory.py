@@ -19,7 +19,7 @@ from hermes_build.compiler.examine import Declared
 from hermes_build.compiler.load import Source, Suppression
 from hermes_build.compiler.regular import read_regular
 from hermes_build.compiler.sources import Sources
-from hermes_build.compiler.state import open_state
+from hermes_build.compiler.state import open_new, open_state
 from hermes_build.ir import Annotations, Deprecated, Guards, Place, Requires, Server, Tool, Toolset
 
 FILE = "memory.json"
@@ -74,7 +74,8 @@ class Memory:
         data = {"stamp": self.stamp, "declared": self._fresh, "stubs": rows}
         temporary = self.path.with_suffix(f".{os.getpid()}.tmp")
         try:
-            temporary.write_text(json.dumps(data, separators=(",", ":")), "utf-8")
+            with open_new(str(temporary)) as file:
+                file.write(json.dumps(data, separators=(",", ":")).encode())
             temporary.replace(self.path)
         except OSError:
             temporary.unlink(missing_ok=True)

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import os
 
+TYPE_CHECKING = False  # `typing` would cost more than everything else here together
+if TYPE_CHECKING:
+    from io import BufferedWriter
+
 STATE = ".hermes-build"
 """The folder's name, beside the project's settings."""
 
@@ -17,15 +21,31 @@ IGNORE = ".gitignore"
 def open_state(root: str | os.PathLike[str]) -> str:
     """Return the path of the state folder of the project at ``root``; make it when it is missing.
 
-    It tells version control to leave it alone, so that a project need not.
+    It tells version control to leave it alone, so that a project need not. Links that came with a
+    checkout are never followed: what is written here must not land outside the project.
 
     Raises:
-        OSError: the folder cannot be made.
+        OSError: the folder cannot be made, or a link stands in its place.
     """
     folder = os.path.join(root, STATE)
+    if os.path.islink(folder):
+        import errno
+
+        raise OSError(errno.EEXIST, "it is a link", folder)
     os.makedirs(folder, exist_ok=True)
     ignore = os.path.join(folder, IGNORE)
-    if not os.path.exists(ignore):
+    if not os.path.lexists(ignore):
         with open(ignore, "wb") as file:
             file.write(b"*\n")
     return folder
+
+
+def open_new(path: str) -> BufferedWriter:
+    """Open a file of the state folder that takes the place of whatever has its name, unfollowed.
+
+    Raises:
+        OSError: it cannot be made, or a folder stands in its place.
+    """
+    if os.path.lexists(path):
+        os.unlink(path)
+    return open(path, "xb")

@@ -33,6 +33,7 @@ from hermes_build.compiler.journal import (
     read_journal,
     remove_journal,
     sync_folder,
+    temp_path,
     write_journal,
 )
 from hermes_build.compiler.regular import read_regular
@@ -147,8 +148,7 @@ class _Batch:
         """
         token = os.urandom(4).hex()
         for number, path in enumerate((*contents, *surplus)):
-            folder, slash, _ = path.rpartition("/")
-            self.temps[path] = f"{folder}{slash}.{token}-{number}.tmp"
+            self.temps[path] = temp_path(path, token, number)
         finished = False
         try:
             self._announce(contents, lock_path)
