@@ -20,7 +20,7 @@ from zlib import crc32
 
 import hermes_build
 from hermes_build.compiler.regular import read_regular
-from hermes_build.compiler.state import IGNORE, STATE, open_state
+from hermes_build.compiler.state import IGNORE, STATE, open_new, open_state
 from hermes_build.compiler.status import (
     FOLDER,
     MISSING,
@@ -224,8 +224,9 @@ def _now(root: str) -> int:
     """The time by the clock of the project's file system, in nanoseconds; 0 if it is read-only."""
     try:
         path = os.path.join(open_state(root), "clock")
-        # A pipe of that name would be waited for.
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | getattr(os, "O_NONBLOCK", 0), 0o666))
+        # A pipe of that name would be waited for, and a link would touch a file somewhere else.
+        careful = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0)
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | careful, 0o666))
         os.utime(path)
         return os.stat(path).st_mtime_ns
     except OSError:
@@ -233,7 +234,7 @@ def _now(root: str) -> int:
 
 
 def _seat(root: str) -> str:
-    status = os.stat(os.path.join(root, STATE, IGNORE))
+    status = os.lstat(os.path.join(root, STATE, IGNORE))
     return f"{status.st_ino} {status.st_ctime_ns}"
 
 
@@ -314,6 +315,6 @@ def _write(
     body = b"".join(parts)
     path = os.path.join(folder, FILE)
     temp = f"{path}.{os.getpid()}.tmp"
-    with open(temp, "wb") as file:
+    with open_new(temp) as file:
         file.write(b"%s: %d %s\n%s" % (_MAGIC, crc32(body, crc32(head)), head, body))
     os.replace(temp, path)
