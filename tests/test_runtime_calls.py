@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import json
+import os
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -701,6 +703,29 @@ def test_an_async_handler_may_call_an_async_tool_and_never_waits_for_itself(make
 
     assert registry.call("t", {"depth": 3}) == "bottom"
     assert asyncio.run(inside()) == "bottom"
+
+
+FORKED = """
+import asyncio, os, signal
+from hermes_build.runtime.bridge import wait
+
+async def inside():
+    return wait(asyncio.sleep(0, "done"))
+
+asyncio.run(inside())
+child = os.fork()
+if child == 0:
+    signal.alarm(20)  # a process that waits for ever is ended
+    print(asyncio.run(inside()), flush=True)
+    os._exit(0)
+os.waitpid(child, 0)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+def test_an_async_handler_runs_in_a_forked_process_too() -> None:
+    done = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True)
+    assert done.stdout == "done\n"
 
 
 def test_context_variables_reach_an_async_handler(make: Make) -> None:

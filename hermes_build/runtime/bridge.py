@@ -8,6 +8,7 @@ again in the next call.
 from __future__ import annotations
 
 import asyncio
+import os
 from threading import Lock, Thread
 from weakref import WeakSet
 
@@ -64,3 +65,13 @@ def _new_loop() -> asyncio.AbstractEventLoop:
 
     Thread(target=run, name="hermes-build-bridge", daemon=True).start()
     return loop
+
+
+def _forget() -> None:
+    global _lock, _worker
+    _lock, _worker = Lock(), None
+
+
+if hasattr(os, "register_at_fork"):
+    # A forked process has the loop and not the thread that runs it: it would wait for ever.
+    os.register_at_fork(after_in_child=_forget)
