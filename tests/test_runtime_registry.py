@@ -90,6 +90,23 @@ def test_an_entry_has_hermes_agents_eleven_fields(registry: ToolRegistry) -> Non
     assert entry.description == entry.schema["description"] == "The tool web_search."
 
 
+def test_an_entry_has_all_that_was_declared_as_a_copy_of_its_own(tmp_path: Path) -> None:
+    fields = {
+        "requires": {"env": ["KEY"], "platforms": ["linux"], "check": True},
+        "annotations": {"read_only": True},
+        "timeout_seconds": 30,
+        "max_result_chars": 50,
+        "dynamic": ["/description"],
+        "tags": ["network"],
+    }
+    registry = write_program(tmp_path, [tool("t", aliases=["old"], **fields)]).registry
+    entry = registry.get_entry("old")
+    assert entry is not None
+    assert {key: entry.spec[key] for key in fields} == fields
+    entry.spec["requires"].clear()
+    assert entry.spec["requires"] == fields["requires"]
+
+
 def test_an_alias_finds_its_tool(registry: ToolRegistry) -> None:
     assert registry.get_schema("cat_file") == registry.get_schema("read_file")
     assert registry.get_toolset_for_tool("cat_file") == "file"

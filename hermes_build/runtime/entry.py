@@ -38,6 +38,11 @@ class ToolEntry:
         self.max_result_size_chars: int | None = record.get("max_result_chars")
 
     @property
+    def spec(self) -> dict[str, Any]:
+        """A fresh copy of all that the catalogue holds of the tool; `docs/handlers.md` lists it."""
+        return self._registry.find(self.name) or {}
+
+    @property
     def handler(self) -> Callable[..., Any]:
         """The function that was registered. Raises `HandlerImportError` or `LookupError`."""
         return self._registry.binding(self.name).function
