@@ -171,7 +171,7 @@ def test_a_damaged_lock_is_an_error_with_its_line(
 def test_a_conflict_says_what_to_do() -> None:
     with pytest.raises(LockError) as caught:
         read(TEXT + "<<<<<<< ours\n")
-    assert caught.value.help == "take either side and run `hermes-build compile`"
+    assert caught.value.help == "run `hermes-build compile`, which writes it anew from the specs"
 
 
 @settings(deadline=None)

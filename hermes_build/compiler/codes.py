@@ -90,6 +90,7 @@ _ROWS = (
     ("HB1401", "unknown-setting", "error", "The settings have a key that is not known."),
     ("HB1402", "invalid-setting", "error", "A setting has a value that it cannot have."),
     ("HB1403", "unreadable-settings", "error", "The settings file cannot be read."),
+    ("HB1404", "settings-twice", "warning", "Two files hold settings, and one of them is not read."),
     # Toolsets.
     ("HB2001", "unknown-tool", "error", "A toolset names a tool that is not declared."),
     ("HB2002", "unknown-toolset", "error", "A toolset includes a toolset that is not declared."),
@@ -125,6 +126,7 @@ _ROWS = (
     ("HB5007", "template-failed", "error", "A template cannot be rendered."),
     ("HB5008", "write-failed", "error", "A file cannot be written."),
     ("HB5009", "generated-surplus", "error", "A generated file is left from a tool that is gone."),
+    ("HB5010", "unknown-template", "warning", "A file in the templates folder has the name of no template."),
 )
 # fmt: on
 

@@ -43,7 +43,7 @@ HEADER = "# Written by `hermes-build compile`; do not edit."
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _CONFLICT = ("<<<<<<<", "=======", ">>>>>>>", "|||||||")
-_RECOMPILE = "take either side and run `hermes-build compile`"
+_RECOMPILE = "run `hermes-build compile`, which writes it anew from the specs"
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,9 +83,29 @@ def read_project(root: Path, findings: Findings) -> Project:
         findings.add("HB1403", f"the settings cannot be read: {reason}", Span(file))
         return Project(root, file)
     if table:
-        tool = data.get("tool", {})
-        data = tool.get("hermes-build", {}) if isinstance(tool, dict) else {}
+        data = _shared_table(data)
+    elif _shared_table(_toml(root / shared)):
+        findings.add(
+            "HB1404",
+            f"`{shared}` has settings too, which nobody reads: those in `{alone}` count alone",
+            Span(shared),
+            help=(f"move them to `{alone}`, or remove that file",),
+        )
     return _Reader(root, file, text, table, findings).project(data)
+
+
+def _shared_table(data: dict[str, Any]) -> Any:
+    """The settings in a file that other tools have theirs in, too."""
+    tool = data.get("tool", {})
+    return tool.get("hermes-build", {}) if isinstance(tool, dict) else {}
+
+
+def _toml(place: Path) -> dict[str, Any]:
+    """A TOML file's content; nothing of one that is not there or cannot be read."""
+    try:
+        return tomllib.loads(read_regular(place).decode("utf-8-sig"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError):
+        return {}
 
 
 class _Reader:
@@ -121,6 +141,10 @@ class _Reader:
         for key in ("specs", "toolsets", "source", "templates"):
             if key in data and self.want(key, data[key], _is_folder, "a folder inside the project"):
                 got[key] = data[key].replace("\\", "/").rstrip("/") or "."
+        for key in ("toolsets", "templates"):
+            # Those of the default names may be absent; a folder that somebody names is wanted.
+            if key in got and not os.path.lexists(self.root / got[key]):
+                self.wrong(key, f"names a folder that is not there: `{got[key]}`")
         if "output" in data and self.want(
             "output", data["output"], _is_package, "a dotted package"
         ):

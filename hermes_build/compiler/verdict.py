@@ -47,6 +47,9 @@ _PACKAGES = (
 )
 
 
+_SITES = ("site-packages", "dist-packages")
+
+
 class Verdict:
     """A remembered judgement: the findings as JSON text (empty when clean), and the exit code."""
 
@@ -101,7 +104,8 @@ def stamp(*more: str, environment: bool = False) -> str:
     """Return a text that is another when the tool is another: its code, and what it stands on.
 
     ``more`` are the choices of this run that can change a judgement. With ``environment``, so can
-    every installed package, because handlers are imported.
+    every installed package, because handlers are imported: also one without metadata, whose
+    coming and going the time of its folder shows.
     """
     home = os.path.dirname(hermes_build.__file__)
     try:
@@ -112,6 +116,8 @@ def stamp(*more: str, environment: bool = False) -> str:
     for folder in dict.fromkeys(sys.path):
         try:
             names = os.listdir(folder) if folder else []
+            if environment and folder.endswith(_SITES):
+                found.append(f"{folder} {os.stat(folder).st_mtime_ns}")
         except OSError:
             continue
         infos = (name.lower() for name in names if name.endswith("-info"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -20,11 +21,14 @@ from hermes_build.compiler.emit.registry import catalogue, package_module, regis
 from hermes_build.compiler.emit.render import Renderer, TemplateFailed, builtin_templates
 from hermes_build.compiler.emit.stubs import Stub, StubRequest, make_stubs
 from hermes_build.compiler.memory import Memory, RememberedStub
+from hermes_build.compiler.nearest import did_you_mean
 from hermes_build.compiler.project import Project
 from hermes_build.compiler.regular import read_regular
 from hermes_build.compiler.sources import Locate
 from hermes_build.compiler.tree import Tree
 from hermes_build.ir import Catalog, Tool
+
+_TEMPLATE_ENDS = (".py.jinja", ".py.jinja2", ".py.j2")
 
 PACKAGE_DOCSTRING = "The compiled program: its frozen registry, and one module for each tool."
 TOOLS_DOCSTRING = "One module for each tool: its argument types, and the decorator for its handler."
@@ -137,7 +141,27 @@ def read_templates(project: Project, findings: Findings) -> dict[str, str]:
             reason = f"byte {error.start} is not UTF-8 text"
         path = f"{project.templates}/{name}"
         findings.add("HB5007", f"`{name}` cannot be read: {reason}", Span(path))
+    _check_names(project, templates, findings)
     return templates
+
+
+def _check_names(project: Project, templates: Mapping[str, str], findings: Findings) -> None:
+    """Report files that look like templates of ours, and are not named like one.
+
+    Other files may lie there: many a program keeps its own templates in a folder of this name.
+    """
+    try:
+        names = sorted(os.listdir(project.root / project.templates))
+    except OSError:
+        return
+    for name in names:
+        if name not in templates and name.endswith(_TEMPLATE_ENDS) and not name.startswith("."):
+            findings.add(
+                "HB5010",
+                f"`{name}` is the name of no template: the file is not used",
+                Span(f"{project.templates}/{name}"),
+                help=did_you_mean(name, templates) or (f"templates are {', '.join(templates)}",),
+            )
 
 
 def _standing(project: Project, path: str, kept: RememberedStub | None, key: str) -> bytes | None:
