@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import click
@@ -62,6 +63,16 @@ def root(compiled: Path, tmp_path: Path) -> Path:
 
 
 # show
+
+
+def test_a_text_of_a_stranger_does_not_act_on_the_terminal(root: Path) -> None:
+    evil = '"\\e[2J \\u009b31m \\u202e"'
+    write(root, {"tool_specs/x.yaml": spec("x", f"title: {evil}", description=evil)})
+    for arguments in ([], ["x"], ["x", "file"]):
+        done = hermes(root, "show", *arguments)
+        assert (done.code, done.err) == (0, "")
+        assert all(line.isprintable() for line in done.out.split("\n"))
+        assert "<U+202E>" in done.out
 
 
 def test_the_overview_names_every_toolset_and_tool(compiled: Path) -> None:
@@ -330,6 +341,18 @@ def test_the_doctor_compares_the_generator_with_the_lock(root: Path) -> None:
     done = hermes(root, "doctor")
     assert done.code == 1
     assert f"the lock was made with {name} 0.1.2" in done.out
+
+
+def test_the_doctor_names_a_package_that_is_missing(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def nothing(name: str) -> str:
+        raise PackageNotFoundError(name)
+
+    monkeypatch.setattr(doctoring, "version", nothing)
+    done = hermes(root, "doctor")
+    assert done.code == 1
+    assert f"! {VERSIONS[0]} is not installed: reinstall hermes-build" in done.out.splitlines()
 
 
 def test_without_libyaml_everything_works_and_the_doctor_says_so(

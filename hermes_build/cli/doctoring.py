@@ -31,10 +31,11 @@ def doctor_command(start: str) -> int:
     ills: list[str] = []
     click.echo(f"hermes-build {__version__}, Python {platform.python_version()} ({sys.executable})")
     for name in _PACKAGES:
-        try:
-            click.echo(f"  {name} {version(name)}")
-        except PackageNotFoundError:
+        found = _version(name)
+        if found is None:
             ills.append(f"{name} is not installed: reinstall hermes-build")
+        else:
+            click.echo(f"  {name} {found}")
     if HAS_LIBYAML:
         click.echo("  YAML is read by libyaml")
     else:
@@ -47,6 +48,13 @@ def doctor_command(start: str) -> int:
         click.echo(f"! {ill}")
     click.echo("everything is in order" if not ills else f"{len(ills)} to look at")
     return int(bool(ills))
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
 
 
 def _project(start: str) -> list[str]:
@@ -70,10 +78,11 @@ def _project(start: str) -> list[str]:
         ills.append("there is no readable lock: run `hermes-build compile`")
     else:
         for name in VERSIONS:
-            if lock.versions.get(name) != version(name):
+            here = _version(name)  # one that is missing has been named already
+            if here is not None and lock.versions.get(name) != here:
                 ills.append(
                     f"the lock was made with {name} {lock.versions.get(name)}, "
-                    f"here is {version(name)}: install that one, or compile again"
+                    f"here is {here}: install that one, or compile again"
                 )
         click.echo(f"  lock: {len(lock.tools)} tools, {len(lock.toolsets)} toolsets")
     return ills

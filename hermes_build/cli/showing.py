@@ -16,6 +16,7 @@ from hermes_build.compiler.emit.definition import definition
 from hermes_build.compiler.emit.registry import tool_record
 from hermes_build.compiler.explain import page
 from hermes_build.compiler.nearest import did_you_mean
+from hermes_build.compiler.report.glyphs import visible
 from hermes_build.compiler.tokens import definition_tokens
 from hermes_build.compiler.why import why
 from hermes_build.ir import Catalog, Tool, Toolset
@@ -45,11 +46,11 @@ def show_command(names: tuple[str, ...], as_json: bool, start: str) -> int:
         picked = shown or [*catalog.toolsets, *catalog.tools]
         click.echo(json.dumps([_json(one) for one in picked], ensure_ascii=False, indent=2))
         return 0
-    if not shown:
-        click.echo(_overview(catalog), nl=False)
+    pages = [_overview(catalog)] if not shown else []
     for one in shown:
-        text = _tool_page(one) if isinstance(one, Tool) else _toolset_page(one, catalog)
-        click.echo(text, nl=False)
+        pages.append(_tool_page(one) if isinstance(one, Tool) else _toolset_page(one, catalog))
+    # Texts of an imported tool are whatever a stranger wrote: they must not act on the terminal.
+    click.echo("\n".join(map(visible, "".join(pages).split("\n"))), nl=False)
     return 0
 
 
