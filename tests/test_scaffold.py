@@ -120,6 +120,7 @@ def test_a_new_tool_follows_the_settings(tmp_path: Path) -> None:
     assert set(made.files) == {
         "agent/specs/word-count.yaml",
         "schemas/tool.json",
+        "src/agent/__init__.py",
         "src/agent/tools/__init__.py",
         "src/agent/tools/word_count.py",
     }
@@ -128,6 +129,23 @@ def test_a_new_tool_follows_the_settings(tmp_path: Path) -> None:
         in made.files["src/agent/tools/word_count.py"]
     )
     assert "$schema=../../schemas/tool.json" in made.files["agent/specs/word-count.yaml"]
+
+
+def test_a_project_without_handlers_of_its_own_gets_specs_alone(tmp_path: Path) -> None:
+    project, findings = Project(tmp_path, "pyproject.toml", handlers=()), Findings()
+    assert tool_scaffold(project, "t", _reader(tmp_path), findings) is None
+    (found,) = findings
+    assert found.code == "HB1402"
+    made = tool_scaffold(project, "t", _reader(tmp_path), Findings(), handler=False)
+    assert made is not None
+    assert set(made.files) == {"tool_specs/t.yaml", "schemas/tool.json"}
+
+
+@pytest.mark.parametrize("source", ["./src", "src/.", "src//", "src/./"])
+def test_a_folder_is_the_same_however_it_is_spelt(tmp_path: Path, source: str) -> None:
+    (tmp_path / "hermes-build.toml").write_text(f'source = "{source}"\n')
+    project = read_project(tmp_path, Findings())
+    assert (project.source, project.output_folder) == ("src", "src/generated")
 
 
 @pytest.mark.parametrize("name", ["true", "null", "on", "y"])

@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from posixpath import normpath
 from typing import Any, Literal
 
 from hermes_build.compiler.codes import CODES
@@ -140,7 +141,7 @@ class _Reader:
         got: dict[str, Any] = {}
         for key in ("specs", "toolsets", "source", "templates"):
             if key in data and self.want(key, data[key], _is_folder, "a folder inside the project"):
-                got[key] = data[key].replace("\\", "/").rstrip("/") or "."
+                got[key] = normpath(data[key].replace("\\", "/"))
         for key in ("toolsets", "templates"):
             # Those of the default names may be absent; a folder that somebody names is wanted.
             if key in got and not os.path.lexists(self.root / got[key]):

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from hermes_build import __version__
-from hermes_build.compiler.adopt.handlers import handler_file
-from hermes_build.compiler.diagnostics import Findings
+from hermes_build.compiler.adopt.handlers import PACKAGE, handler_file, package_files
+from hermes_build.compiler.diagnostics import Findings, Span
 from hermes_build.compiler.project import Project
 from hermes_build.compiler.publish import schema_text
 from hermes_build.ir import RESERVED_TOOLSETS, TOOL_NAME
@@ -65,8 +65,6 @@ includes: [basics]
 guards:
   forbid_tags: [exec]
 """
-
-_HANDLERS_INIT = '"""The handlers of our tools: each module registers its own."""\n'
 
 _GREET_HANDLER = '''\
 """The handler of `greet`."""
@@ -140,7 +138,7 @@ def project_scaffold(read: Read) -> Scaffold:
     wanted = {
         "tool_specs/greet.yaml": _GREET_SPEC,
         "toolsets/assistant.yaml": _TOOLSET,
-        "handlers/__init__.py": _HANDLERS_INIT,
+        "handlers/__init__.py": PACKAGE,
         "handlers/greet.py": _GREET_HANDLER,
         ".github/workflows/tools.yml": _WORKFLOW.format(version=__version__),
         "README.md": _README.format(version=__version__),
@@ -198,6 +196,14 @@ def tool_scaffold(
         fits = _fits(toolset, "the name of a toolset", findings, RESERVED_TOOLSETS) and fits
     if not fits:
         return None
+    if handler and not project.handlers:
+        findings.add(
+            "HB1402",
+            "`handlers` names no package, so that there is no place for a handler",
+            Span(project.file),
+            help=("name a package there, or pass `--no-handler`",),
+        )
+        return None
     spec = f"{project.specs}/{name}.yaml"
     extra = "is_async: true\n" if is_async else ""
     if not handler:
@@ -215,8 +221,8 @@ def tool_scaffold(
         module = handler_file(name, project.handlers[0], project.output, is_async=is_async)
         prefix = "" if project.source == "." else f"{project.source}/"
         wanted[prefix + module.path] = module.text
-        package = module.path.rpartition("/")[0]
-        companions[f"{prefix}{package}/__init__.py"] = _HANDLERS_INIT
+        packages = package_files(project.handlers[0])
+        companions |= {prefix + path: text for path, text in packages.items()}
     taken = [path for path in wanted if read(path) is not None]
     for path in taken:
         findings.add(

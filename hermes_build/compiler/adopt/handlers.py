@@ -46,7 +46,7 @@ from {output}.registry import registry
     raise NotImplementedError("`{name}` has no body yet: write it in {path}")
 '''
 
-_PACKAGE = '"""The handlers of our tools: each module registers its own."""\n'
+PACKAGE = '"""The handlers of our tools: each module registers its own."""\n'
 
 
 def handler_file(name: str, package: str, output: str, *, is_async: bool = False) -> HandlerFile:
@@ -78,6 +78,6 @@ def package_files(package: str) -> dict[str, str]:
     """
     parts = package.split(".")
     return {
-        "/".join([*parts[:depth], "__init__.py"]): _PACKAGE if depth == len(parts) else ""
+        "/".join([*parts[:depth], "__init__.py"]): PACKAGE if depth == len(parts) else ""
         for depth in range(1, len(parts) + 1)
     }
