@@ -81,8 +81,12 @@ def read_shape(function: Function, properties: Mapping[str, Any], arguments: Any
         kind: ShapeKind = "plain" if spreads else "keyword"
     elif annotation is not None and (annotation is arguments or owner_of(annotation) is not None):
         kind = "typed"
-    elif _is_dict(annotation) or (annotation is None and first.name in _PLAIN_NAMES):
+    elif _is_dict(annotation):
         kind = "plain"
+    elif annotation is None and first.name in _PLAIN_NAMES:
+        # A property may be called `args` too; beside parameters of other properties, it is meant.
+        others = any(p.name in properties for p in positional[1:] + named)
+        kind = "keyword" if first.name in properties and others else "plain"
     elif first.name in properties or annotation in (str, int, float, bool, list):
         kind = "keyword"
     else:
