@@ -174,7 +174,8 @@ def test_a_key_may_be_called_anything(tmp_path: Path, keys: list[str], kind: str
             assert root.model_validate(value).model_dump(by_alias=True) == value
         else:
             hints = typing.get_type_hints(root, include_extras=True)
-            wanted = {key: typing.NotRequired[int] for key in keys} | {keys[0]: int}
+            wanted: dict[str, Any] = dict.fromkeys(keys, typing.NotRequired[int])
+            wanted[keys[0]] = int
             assert {key: hints[key] for key in keys} == wanted
 
 
