@@ -420,6 +420,8 @@ def test_a_template_of_the_project_replaces_the_built_in_one(root: Path) -> None
         ("tool.py.jinja", "\n\n{{ name.__class__.__mro__ }}\n", "HB5007", 3),
         ("registry.py.jinja", b"\xff\xfe", "HB5007", 1),
         ("package.py.jinja", "{{ docstring | docstring }}\n{{ docstring.x }}", "HB5007", 2),
+        ("package.py.jinja", "\n{{ docstring.encode('no such') }}", "HB5007", 2),
+        ("package.py.jinja", "\n{% include 'package.py.jinja' %}", "HB5007", 2),
         ("tool.py.jinja", "import os\nos.system('true')\n", "HB5006", None),
         ("tool.py.jinja", "def (\n", "HB5006", None),
         ("registry.py.jinja", "registry = eval('1')\n", "HB5006", None),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import random
 import sys
 import types
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from hermes_build.compiler.emit.gate import check_stub
 from hermes_build.compiler.emit.naming import Kind
+from hermes_build.compiler.emit.render import docstring, quoted
 from hermes_build.compiler.emit.stubs import StubRequest, make_stubs
 from hermes_build.runtime.errors import Refusal
 from hermes_build.runtime.validation import Arguments
@@ -188,3 +190,12 @@ def test_a_handler_finds_what_its_types_say(seed: int) -> None:
             except Refusal:
                 continue
             assert says(space[one.args], found, space), (request.parameters, found, one.text)
+
+
+@SETTINGS
+@given(st.text() | st.text("\\'\"a\n"))
+def test_a_text_is_itself_again_as_a_literal_of_one_line(text: str) -> None:
+    for made in (quoted(text), docstring(text)):
+        assert ast.literal_eval(made) == text
+        assert made.isascii()
+        assert made.isprintable()

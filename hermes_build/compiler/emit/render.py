@@ -64,7 +64,7 @@ class Renderer:
             return self._environment.get_template(name).render(values)
         except jinja2.TemplateSyntaxError as error:
             raise TemplateFailed(error.name or name, error.lineno, str(error.message)) from error
-        except (jinja2.TemplateError, TypeError, ValueError, ZeroDivisionError) as error:
+        except Exception as error:  # a template is the project's own code, and may raise anything
             line = _line_in_template(error)
             raise TemplateFailed(name, line, f"{type(error).__name__}: {error}") from error
 
@@ -89,7 +89,8 @@ def literal(value: Any) -> str:
 
 def quoted(text: str) -> str:
     """Return a double-quoted ASCII literal, as the rest of generated code is quoted."""
-    inner = ascii(text)[1:-1].replace("\\'", "'").replace('"', '\\"')
+    # With a double quote in the text, Python's own literal always stands in single ones.
+    inner = ascii(f'{text}"')[1:-2].replace("\\'", "'").replace('"', '\\"')
     return f'"{inner}"'
 
 
