@@ -24,7 +24,7 @@ def check_command(start: str, no_import: bool, no_cache: bool, report: Report) -
     if not no_cache:
         known = last_verdict(root, imports=not no_import)
         if known is not None:
-            return _again(known.findings_json, root, report)
+            return _again(known, root, report)
     # All that follows is imported only when something has changed since the last verdict.
     import json
     from pathlib import Path

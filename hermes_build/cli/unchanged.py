@@ -6,11 +6,14 @@ Building it costs three times as much as this answer, and most runs of ``check``
 from __future__ import annotations
 
 from hermes_build.compiler.root import NoProject, find_root
-from hermes_build.compiler.verdict import Verdict, remembered, stamp
+from hermes_build.compiler.verdict import remembered, stamp
 
 
-def last_verdict(root: str, *, imports: bool) -> Verdict | None:
-    """Return what the last ``check`` of this very state found, with or without imports."""
+def last_verdict(root: str, *, imports: bool) -> str | None:
+    """Return what the last ``check`` of this very state found, with or without imports.
+
+    It is the JSON text of ``[files, findings]``.
+    """
     return remembered(root, mark(imports=imports))
 
 
@@ -23,7 +26,7 @@ def answer() -> bool:
     """Print the answer to a plain ``hermes-build check``, if it is known and clean."""
     try:
         verdict = last_verdict(find_root("."), imports=True)
-        line = None if verdict is None else clean_line(verdict.findings_json)
+        line = None if verdict is None else clean_line(verdict)
         if line is not None:
             print(line, flush=True)
     except (NoProject, OSError):
@@ -31,8 +34,8 @@ def answer() -> bool:
     return line is not None
 
 
-def clean_line(findings_json: str) -> str | None:
+def clean_line(verdict: str) -> str | None:
     """Return the line that says so, when remembered findings (``[files, []]``) are none."""
-    files, _, rest = findings_json.removeprefix("[").partition(",")
+    files, _, rest = verdict.removeprefix("[").partition(",")
     noun = "file" if files == "1" else "files"
     return f"Found nothing to report in {files} {noun}." if rest.strip() == "[]]" else None

@@ -22,7 +22,6 @@ import hermes_build
 from hermes_build.compiler.regular import read_regular
 from hermes_build.compiler.state import IGNORE, STATE, open_new, open_state
 from hermes_build.compiler.status import (
-    FOLDER,
     MISSING,
     REGULAR,
     Unwatchable,
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 FILE = "verdict"
-_MAGIC = b"hermes-build verdict 1"
+_MAGIC = b"hermes-build verdict 2"
 _PACKAGES = (
     "click-",
     "datamodel_code_generator-",
@@ -48,16 +47,6 @@ _PACKAGES = (
 
 
 _SITES = ("site-packages", "dist-packages")
-
-
-class Verdict:
-    """A remembered judgement: the findings as JSON text (empty when clean), and the exit code."""
-
-    __slots__ = ("exit_code", "findings_json")
-
-    def __init__(self, findings_json: str, exit_code: int) -> None:
-        self.findings_json = findings_json
-        self.exit_code = exit_code
 
 
 class Watch:
@@ -128,8 +117,8 @@ def stamp(*more: str, environment: bool = False) -> str:
     return " ".join(parts).replace("\n", " ")
 
 
-def remembered(root: str | os.PathLike[str], stamp: str) -> Verdict | None:
-    """Return what was remembered under ``stamp``, if every watched input is as it was then.
+def remembered(root: str | os.PathLike[str], stamp: str) -> str | None:
+    """Return the verdict remembered under ``stamp``, if every watched input is as it was then.
 
     A verdict that is missing, damaged, of another stamp or from another place is None.
     """
@@ -145,19 +134,12 @@ def remembered(root: str | os.PathLike[str], stamp: str) -> Verdict | None:
         return None
 
 
-def remember(
-    watch: Watch,
-    stamp: str,
-    findings_json: str,
-    exit_code: int = 0,
-    outputs: Mapping[str, bytes | None] | None = None,
-) -> bool:
+def remember(watch: Watch, stamp: str, verdict: str) -> bool:
     """Remember the judgement on what ``watch`` saw; False where it cannot be, or must not be.
 
-    ``outputs`` are the files that the run itself has written since, with their content, None for
-    those that it removed. Everything else must be as it was when it was added to the watch.
+    ``verdict`` is any text, such as the findings in JSON. Everything must be as it was when it was
+    added to the watch.
     """
-    outputs = outputs or {}
     root = watch.root
     if watch.seen is None:
         return False
@@ -172,19 +154,15 @@ def remember(
             if status.startswith(REGULAR):
                 digests[path] = known.get(f"{path}\t{status}") or content_digest(root, path)
             seal = digests.get(path)
-            if status == before or (status == FOLDER and before == MISSING):
-                as_judged = watch.seals.get(path, seal) == seal
-            else:
-                as_judged = False
-            if not as_judged and not (path in outputs and seal in _seals_of(outputs[path])):
+            if status != before or watch.seals.get(path, seal) != seal:
                 return False
-        _write(root, stamp, Verdict(findings_json, exit_code), watch.inputs, now, digests, clock)
+        _write(root, stamp, verdict, watch.inputs, now, digests, clock)
     except (OSError, ValueError, Unwatchable):
         return False
     return True
 
 
-def _look_closer(root: str, record: _Record) -> Verdict | None:
+def _look_closer(root: str, record: _Record) -> str | None:
     """Let the contents decide, and note the new statuses so that the next look is quick again."""
     clock = _now(root)
     now = look(root, record.inputs)
@@ -214,16 +192,6 @@ def _look_closer(root: str, record: _Record) -> Verdict | None:
 def _pack(statuses: Mapping[str, str]) -> bytes:
     rows = [f"{path}\t{status}" for path, status in statuses.items()]
     return "\0".join(rows).encode("utf-8", "surrogateescape")
-
-
-def _seals_of(content: bytes | None) -> tuple[str | None, ...]:
-    """The digests that a file of this content may have: with either line end; none for no file."""
-    from hashlib import sha256
-
-    if content is None:
-        return (None,)
-    crlf = content.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n")
-    return sha256(content).hexdigest(), sha256(crlf).hexdigest()
 
 
 def _now(root: str) -> int:
@@ -262,19 +230,19 @@ def _known_digests(root: str) -> dict[str, str]:
 class _Record:
     """A verdict's file: a head line, then parts whose lengths the head gives."""
 
-    def __init__(self, clock: int, young: bool, exit_code: int, parts: list[bytes]) -> None:
+    def __init__(self, clock: int, young: bool, parts: list[bytes]) -> None:
         self.clock = clock
         self.young = young
         self.stamp, self.seat = _text(parts[0]), _text(parts[1])
         self.inputs = _text(parts[2]).split("\0") if parts[2] else []
-        self.verdict = Verdict(_text(parts[3]), exit_code)
+        self.verdict = _text(parts[3])
         self.statuses, self.digests = parts[4], parts[5]
 
     @staticmethod
     def parse(data: bytes) -> _Record:
         head, _, body = data.partition(b"\n")
         magic, _, rest = head.partition(b": ")
-        check, clock, young, exit_code, *lengths = (int(word) for word in rest.split(b" "))
+        check, clock, young, *lengths = (int(word) for word in rest.split(b" "))
         if magic != _MAGIC or len(lengths) != 6 or sum(lengths) != len(body):
             raise ValueError("not a verdict")
         if check != crc32(body, crc32(rest.partition(b" ")[2])):
@@ -284,7 +252,7 @@ class _Record:
         for length in lengths:
             parts.append(body[at : at + length])
             at += length
-        return _Record(clock, bool(young), exit_code, parts)
+        return _Record(clock, bool(young), parts)
 
     def table(self) -> dict[str, tuple[str, str]]:
         """Each watched path with its status and its content's digest, empty for no file."""
@@ -304,19 +272,19 @@ def _text(data: bytes) -> str:
 def _write(
     root: str,
     stamp: str,
-    verdict: Verdict,
+    verdict: str,
     inputs: Iterable[str],
     statuses: Mapping[str, str],
     digests: Mapping[str, str],
     clock: int,
 ) -> None:
     folder = open_state(root)
-    texts = (stamp, _seat(root), "\0".join(inputs), verdict.findings_json)
+    texts = (stamp, _seat(root), "\0".join(inputs), verdict)
     parts = [text.encode("utf-8", "surrogateescape") for text in texts]
     parts.append(_pack(statuses))
     parts.append("\n".join(digests.get(path, "") for path in statuses).encode("ascii"))
     young = any(is_young(statuses[path], clock) for path in digests)
-    words = [clock, int(young), verdict.exit_code, *map(len, parts)]
+    words = [clock, int(young), *map(len, parts)]
     head = " ".join(map(str, words)).encode("ascii")
     body = b"".join(parts)
     path = os.path.join(folder, FILE)
