@@ -127,7 +127,7 @@ def _rare(part: Part, pointer: Pointer, schema: JsonObject) -> bool:
 def _dialect(part: Part) -> bool:
     """Judge ``$schema``; a schema that is not ours may be of a known older dialect."""
     declared = part.schema.get("$schema", DIALECT) if isinstance(part.schema, dict) else DIALECT
-    named = declared.rstrip("#") if isinstance(declared, str) else ""
+    named = declared.removesuffix("#") if isinstance(declared, str) else ""
     if named == DIALECT:
         return True
     older = OLDER_DIALECTS.get(named)
@@ -145,7 +145,9 @@ def _dialect(part: Part) -> bool:
 def older_dialect(part: Part) -> bool:
     """Whether a schema from elsewhere is to be judged by an older dialect that it declares."""
     declared = part.schema.get("$schema") if isinstance(part.schema, dict) else None
-    return not part.ours and isinstance(declared, str) and declared.rstrip("#") in OLDER_DIALECTS
+    if part.ours or not isinstance(declared, str):
+        return False
+    return declared.removesuffix("#") in OLDER_DIALECTS
 
 
 def _unknown(part: Part, pointer: Pointer, schema: JsonObject, unknown: set[str]) -> bool:
