@@ -120,6 +120,17 @@ def test_what_exists_is_replaced_only_by_force(root: Path) -> None:
     assert surface(root)[0]["description"].endswith("of the whole workspace.")
 
 
+@pytest.mark.parametrize("link", ["tool_specs/imported", "tool_specs/imported/find.yaml"])
+def test_nothing_is_written_through_a_link_that_leaves_the_project(root: Path, link: str) -> None:
+    write(root.parent, {"tools.json": json.dumps([FIND]), "outside/find.yaml": "mine\n"})
+    (root / link).parent.mkdir(parents=True, exist_ok=True)
+    (root / link).symlink_to(root.parent / "outside" / link[len("tool_specs/imported/") :])
+    done = hermes(root, "import", "json", "../tools.json", "--force")
+    assert done.code == 2
+    assert "leads out of the project" in done.err
+    assert contents(root.parent / "outside") == {"find.yaml": b"mine\n"}
+
+
 def test_what_was_mapped_is_reported_and_what_cannot_be_is_refused(root: Path) -> None:
     odd = [
         {"name": "a.b", "description": FIND["description"], "parameters": {"type": "dict"}},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,10 +13,14 @@ def put(root: Path, files: Mapping[str, str], *, replace: tuple[str, ...] = ()) 
     """Write new files, with LF line ends; only those in ``replace`` may exist.
 
     Raises:
-        Undecided: a file exists, or cannot be written; those before it were.
+        Undecided: a file exists, cannot be written, or would be outside ``root``, through a link
+            that came with the project; those before it were written.
     """
+    inside = os.path.join(os.path.realpath(root), "")
     for path, text in files.items():
         place = root / path
+        if not os.path.realpath(place).startswith(inside):
+            raise Undecided(f"{path} leads out of the project through a link: replace the link")
         try:
             place.parent.mkdir(parents=True, exist_ok=True)
             with place.open(
