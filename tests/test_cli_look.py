@@ -355,6 +355,13 @@ def test_the_doctor_names_a_package_that_is_missing(
     assert f"! {VERSIONS[0]} is not installed: reinstall hermes-build" in done.out.splitlines()
 
 
+@pytest.mark.parametrize("module", ["jinja2", "yaml", "jsonschema_rs", "datamodel_code_generator"])
+def test_the_doctor_works_where_a_package_cannot_be_imported(compiled: Path, module: str) -> None:
+    program = [PROGRAM[0], "-P", "-c", f"import sys; sys.modules[{module!r}] = None; {PROGRAM[-1]}"]
+    done = process(compiled, "doctor", program=program)
+    assert (done.code, done.err) == (0, "")
+
+
 def test_without_libyaml_everything_works_and_the_doctor_says_so(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,7 +16,11 @@ from hermes_build.compiler.project import read_project
 from hermes_build.compiler.root import LOCK, NoProject, find_root
 from hermes_build.compiler.seal import VERSIONS
 from hermes_build.compiler.tree import read_lock
-from hermes_build.compiler.yaml12.dialect import HAS_LIBYAML
+
+try:
+    from hermes_build.compiler.yaml12.dialect import HAS_LIBYAML
+except ImportError:  # PyYAML is missing, as the list of packages says
+    HAS_LIBYAML = None  # type: ignore[assignment]
 
 _PACKAGES = ("datamodel-code-generator", "jsonschema-rs", "jsonschema", "PyYAML", "Jinja2", "click")
 
@@ -38,7 +42,7 @@ def doctor_command(start: str) -> int:
             click.echo(f"  {name} {found}")
     if HAS_LIBYAML:
         click.echo("  YAML is read by libyaml")
-    else:
+    elif HAS_LIBYAML is False:
         ills.append(
             "PyYAML came without libyaml: reading specs works, about ten times slower; "
             "install a PyYAML wheel, or libyaml's headers before building it"
