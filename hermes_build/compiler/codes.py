@@ -47,6 +47,7 @@ _ROWS = (
     ("HB1009", "unknown-replacement", "error", "`deprecated.use` names a tool that is not declared."),
     ("HB1010", "dynamic-pointer", "error", "A pointer under `dynamic` does not meet a part of the definition."),
     ("HB1011", "contradictory-hints", "error", "Two hints of a tool contradict each other."),
+    ("HB1012", "duplicate-server", "error", "Two servers share one name, or differ only in case or form."),
     # JSON Schema.
     ("HB1101", "invalid-schema", "error", "A schema is not valid JSON Schema 2020-12."),
     ("HB1102", "root-not-object", "error", "The parameters of a tool are not an object."),

@@ -48,6 +48,7 @@ def resolve(
     by_name = _unique(tools, "HB1005", "tool", locate, findings)
     _confusable(by_name.values(), locate, findings)
     _replacements(by_name, locate, findings)
+    _servers(servers, locate, findings)
     declared = _unique(toolsets, "HB2006", "toolset", locate, findings)
     _owners(by_name.values(), declared.values(), locate, findings)
     complete = _with_owned(by_name, declared)
@@ -162,6 +163,26 @@ def _confusable(tools: Iterable[Tool], locate: Locate, findings: Findings) -> No
 def _is_pythons(name: str) -> bool:
     """Whether a module's name is of the form that Python keeps for itself, as `__path__`."""
     return len(name) > 4 and name.startswith("__") and name.endswith("__")
+
+
+def _servers(servers: Iterable[Server], locate: Locate, findings: Findings) -> None:
+    """The tools of two servers must never be minted to one name, or the later ones would win."""
+    seen: dict[str, Server] = {}
+    for one in servers:
+        other = seen.setdefault(one.name.replace("-", "_").casefold(), one)
+        if other is one:
+            continue
+        same = other.name == one.name
+        findings.add(
+            "HB1012",
+            f"the server `{one.name}` is declared twice"
+            if same
+            else f"the servers `{other.name}` and `{one.name}` differ only in case or in `-` for `_`",
+            locate(one.place, one.name, key=True),
+            label="again here" if same else "confusable with the other",
+            labels=(Label(locate(other.place, other.name, key=True), "the other is here"),),
+            help=("give one of them another name",),
+        )
 
 
 def _replacements(tools: Mapping[str, Tool], locate: Locate, findings: Findings) -> None:

@@ -59,10 +59,10 @@ class Sources:
         found = self._by_line[place.path].get(place.line)
         if found is not None:
             return found.at(*pointer, key=key)
-        for document in self.documents(place.path):
+        for document in reversed(self.documents(place.path)):
             servers = (
                 document.value.get("mcp_servers") if isinstance(document.value, dict) else None
             )
             if isinstance(servers, dict) and document.line <= place.line:
-                return document.at("mcp_servers", key=True)
+                return document.at("mcp_servers", *pointer, key=True)
         return Span(place.path, place.line, 1, place.line, 1)
