@@ -211,9 +211,8 @@ def _hidden(subject: Subject) -> Iterator[Hit]:
 
 
 def _hidden_in(texts: Texts, prose: str) -> Iterator[Hit]:
-    if "\\u00" not in prose and (
-        (prose.isascii() and "\x7f" not in prose) or not _HIDDEN.search(prose)
-    ):
+    escaped = any(mark in prose for mark in ("\\u00", "\\b", "\\f"))
+    if not escaped and ((prose.isascii() and "\x7f" not in prose) or not _HIDDEN.search(prose)):
         return
     for at, key, text in texts.each():
         found = hidden_characters(text)
