@@ -173,11 +173,12 @@ def _servers(servers: Iterable[Server], locate: Locate, findings: Findings) -> N
         if other is one:
             continue
         same = other.name == one.name
+        both = f"`{other.name}` and `{one.name}`"
         findings.add(
             "HB1012",
             f"the server `{one.name}` is declared twice"
             if same
-            else f"the servers `{other.name}` and `{one.name}` differ only in case or in `-` for `_`",
+            else f"the servers {both} differ only in case or in `-` for `_`",
             locate(one.place, one.name, key=True),
             label="again here" if same else "confusable with the other",
             labels=(Label(locate(other.place, other.name, key=True), "the other is here"),),
