@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import time
 from pathlib import Path
 
@@ -106,19 +105,23 @@ def test_what_a_handler_prints_does_not_reach_the_report(root: Path) -> None:
     assert json.loads(done.out)["findings"] == []
 
 
-def test_a_program_that_a_handler_leaves_behind_is_not_waited_for(root: Path) -> None:
+def test_a_program_that_a_handler_leaves_behind_is_ended_and_not_waited_for(root: Path) -> None:
+    os.mkfifo(root.parent / "alive")
+    alive = os.open(root.parent / "alive", os.O_RDONLY | os.O_NONBLOCK)
     text = (
-        "import subprocess\n"
-        "left = subprocess.Popen(['sleep', '300'])\n"
-        "open('../left', 'w').write(str(left.pid))\n"
+        "import subprocess, time\n"
+        "subprocess.Popen(['sh', '-c', 'exec > ../alive; touch ../begun; sleep 300'])\n"
+        "from pathlib import Path\n"
+        "while not Path('../begun').exists():\n"
+        "    time.sleep(0.01)\n"
     )
     write(root, {"handlers/read.py": text + handler("read_file")})
     before = time.monotonic()
-    try:
-        assert hermes(root, "check").code == 0
-        assert time.monotonic() - before < 60
-    finally:
-        os.kill(int((root.parent / "left").read_text()), signal.SIGKILL)
+    assert hermes(root, "check").code == 0
+    with open(alive, "rb", buffering=0) as pipe:
+        while pipe.read(1) is None:  # somebody has it open for writing still
+            assert time.monotonic() - before < 60
+            time.sleep(0.01)
 
 
 def test_a_registry_that_cannot_be_imported_is_a_finding(root: Path) -> None:

@@ -5,20 +5,17 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
-from typing import IO, Any
+from typing import Any
 
+from hermes_build.compiler import foreign
 from hermes_build.compiler.diagnostics import Findings, Label, Span
 from hermes_build.compiler.project import Project
 
 PROBE = "hermes_build.runtime.probe"
 PATIENCE = 120.0
 """Seconds for all handler modules to be imported."""
-
-_TAIL = 12
 
 
 def probe_handlers(project: Project, findings: Findings) -> tuple[str, ...]:
@@ -30,27 +27,13 @@ def probe_handlers(project: Project, findings: Findings) -> tuple[str, ...]:
     environment = dict(os.environ)
     paths = [str(project.source_root), environment.get("PYTHONPATH", "")]
     environment["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
-    # Files, not pipes: a program that a handler starts and leaves behind would keep a pipe open.
-    with tempfile.TemporaryFile() as answer, tempfile.TemporaryFile() as noise:
-        try:
-            done = subprocess.run(
-                [sys.executable, "-m", PROBE, project.output],
-                cwd=project.root,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=answer,
-                stderr=noise,
-                timeout=PATIENCE,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            _stopped(project, None, _answers(answer), _tail(noise), findings)
-            return ()
-        lines = _answers(answer)
-        report = lines[-1] if lines else {}
-        if "ok" not in report:
-            _stopped(project, done.returncode, lines, _tail(noise), findings)
-            return ()
+    command = [sys.executable, "-m", PROBE, project.output]
+    ended = foreign.run(command, project.root, PATIENCE, environment)
+    lines = _answers(ended.answer)
+    report = lines[-1] if lines else {}
+    if ended.code is None or "ok" not in report:
+        _stopped(project, ended.code, lines, ended.noise, findings)
+        return ()
     for row in report["failures"]:
         _failure(row, findings)
     for row in report["mismatches"]:
@@ -58,11 +41,10 @@ def probe_handlers(project: Project, findings: Findings) -> tuple[str, ...]:
     return tuple(_own_files(project, report.get("imported", ())))
 
 
-def _answers(answer: IO[bytes]) -> list[dict[str, Any]]:
+def _answers(answer: bytes) -> list[dict[str, Any]]:
     """What the probe said; a line that it did not finish says nothing."""
-    answer.seek(0)
     try:
-        return [json.loads(line) for line in answer if line.endswith(b"\n")]
+        return [json.loads(line) for line in answer.split(b"\n")[:-1]]
     except ValueError:
         return []
 
@@ -71,7 +53,7 @@ def _stopped(
     project: Project,
     code: int | None,
     lines: list[dict[str, Any]],
-    noise: list[str],
+    noise: Sequence[str],
     findings: Findings,
 ) -> None:
     """Report a probe that never came to its end: at the module whose import it began last.
@@ -94,7 +76,7 @@ def _stopped(
         message,
         _span({"path": module and _file_of(project, module)}),
         label="while this was imported" if module else "",
-        notes=([f"lost with it: {lost}"] if lost else []) + noise,
+        notes=[*([f"lost with it: {lost}"] if lost else []), *noise],
         help=(advice,),
     )
 
@@ -120,14 +102,6 @@ def _file_of(project: Project, module: str) -> str | None:
 
 def _named(tools: Sequence[str]) -> str:
     return ", ".join(f"`{name}`" for name in tools)
-
-
-def _tail(noise: IO[bytes]) -> list[str]:
-    """The last lines of what the handlers printed."""
-    noise.seek(max(0, noise.seek(0, os.SEEK_END) - 4096))
-    lines = noise.read().decode("utf-8", "replace").strip().splitlines()
-    # The import system's own frames would crowd out where the handler was.
-    return [one for one in lines if "<frozen " not in one][-_TAIL:]
 
 
 def _failure(row: dict[str, Any], findings: Findings) -> None:

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import signal
-import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
+from hermes_build.compiler import foreign
 from hermes_build.compiler.adopt.definitions import Definition, read_definitions
 from hermes_build.compiler.diagnostics import Findings
 from hermes_build.ir import JsonObject
 
 PROBE = Path(__file__).with_name("probe.py")
 TIMEOUT_SECONDS = 120.0
-STDERR_LINES = 12
 
 _DYNAMIC = (
     "The program rewrites parts of this tool while it runs: `dynamic` may name fewer of them."
@@ -99,68 +95,38 @@ def _ask(
     timeout: float,
 ) -> JsonObject | None:
     """Run the probe; its answer, or ``None`` after a finding."""
-    # Files and not pipes: a process that the program leaves behind would keep a pipe open for ever.
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        try:
-            process = subprocess.Popen(
-                [python, str(PROBE), json.dumps(request)],
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=err,
-                cwd=folder,
-                start_new_session=True,
-            )
-        except OSError as error:
-            findings.add("HB1304", f"`{python}` cannot be run: {error}")
-            return None
-        try:
-            status = process.wait(timeout)
-        except subprocess.TimeoutExpired:
-            findings.add(
-                "HB1304",
-                f"reading `{place}` did not end within {timeout:g} seconds",
-                notes=_tail(err),
-            )
-            return None
-        finally:
-            _end(process)
-        out.seek(0)
-        text = out.read().decode("ascii", "replace")
-        try:
-            answer = json.loads(text) if text else None
-        except (ValueError, RecursionError):
-            answer = None
-        if status == 0 and isinstance(answer, dict):
-            return answer
-        how = f"ended with status {status}" if status >= 0 else f"was ended by signal {-status}"
+    try:
+        ended = foreign.run([python, str(PROBE), json.dumps(request)], folder, timeout)
+    except OSError as error:
+        findings.add("HB1304", f"`{python}` cannot be run: {error}")
+        return None
+    if ended.code is None:
         findings.add(
             "HB1304",
-            f"importing `{place}` failed: the interpreter {how}",
-            notes=_tail(err),
-            help=("the registry's own environment may be another one: name it with `--python`",)
-            if python == sys.executable
-            else (),
+            f"reading `{place}` did not end within {timeout:g} seconds",
+            notes=ended.noise,
         )
         return None
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the interpreter and whatever it started."""
     try:
-        if os.name == "posix":
-            os.killpg(process.pid, signal.SIGKILL)
-        elif process.poll() is None:
-            process.kill()
-    except (ProcessLookupError, PermissionError):
-        pass  # The whole group has ended.
-    process.wait()
-
-
-def _tail(stream: IO[bytes]) -> tuple[str, ...]:
-    """The last lines that the interpreter wrote to its standard error."""
-    stream.seek(0)
-    lines = stream.read()[-20_000:].decode("utf-8", "replace").splitlines()
-    return tuple(line.rstrip() for line in lines if line.strip())[-STDERR_LINES:]
+        answer = json.loads(ended.answer) if ended.answer else None
+    except (ValueError, RecursionError):
+        answer = None
+    if ended.code == 0 and isinstance(answer, dict):
+        return answer
+    how = (
+        f"ended with status {ended.code}"
+        if ended.code >= 0
+        else f"was ended by signal {-ended.code}"
+    )
+    findings.add(
+        "HB1304",
+        f"importing `{place}` failed: the interpreter {how}",
+        notes=ended.noise,
+        help=("the registry's own environment may be another one: name it with `--python`",)
+        if python == sys.executable
+        else (),
+    )
+    return None
 
 
 def _definition(entry: JsonObject) -> Definition:
