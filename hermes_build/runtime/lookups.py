@@ -57,7 +57,10 @@ class Lookups:
     def get_definitions(
         self, tool_names: Iterable[str], quiet: bool = False
     ) -> list[dict[str, Any]]:
-        """The definitions of the named tools that exist, each once, sorted by name."""
+        """The definitions of the named tools that exist, each once, sorted by name.
+
+        ``quiet`` changes nothing: callers of hermes-agent pass it.
+        """
         found = (self._catalogue.record(TOOL + name) for name in sorted(set(tool_names)))
         return [{"type": "function", "function": one["schema"]} for one in found if one]
 
@@ -87,7 +90,7 @@ class Lookups:
         return (record or {}).get("emoji") or default
 
     def get_max_result_size(self, name: str, default: float | None = None) -> float:
-        """How many characters a tool's result may have before it is shortened."""
+        """How many characters of a tool's result a model should get; a call does not shorten it."""
         record = self.find(name)
         declared: int | None = (record or {}).get("max_result_chars")
         if declared is not None:
