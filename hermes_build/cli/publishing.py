@@ -46,7 +46,7 @@ def export_command(
         click.echo(text, nl=False)
         return 0
     try:
-        output.write_text(text, "utf-8")
+        output.write_text(text, "utf-8", newline="\n")
     except OSError as error:
         raise Undecided(f"{output} cannot be written: {error.strerror}") from error
     return 0
