@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from datamodel_code_generator import generate
+from datamodel_code_generator import Formatter, generate
 
 from hermes_build.compiler.emit.generator import configuration
 from hermes_build.compiler.emit.stubs import StubRequest, make_stubs
@@ -67,6 +67,11 @@ def made_up(count: int) -> list[dict[str, Any]]:
     return [{"name": f"tool_{number}", "parameters": thing(2)} for number in range(count)]
 
 
+def plain_options(kind: Any) -> Any:
+    """Return our options, with the cheapest of the generator's formatters over every text."""
+    return configuration(kind).model_copy(update={"formatters": [Formatter.BUILTIN]})
+
+
 def bare(tools: list[dict[str, Any]], kind: Any) -> None:
     """Run the generator once over the schemas as they are, with the options that stubs have."""
 
@@ -87,7 +92,7 @@ def bare(tools: list[dict[str, Any]], kind: Any) -> None:
     start_over = {"$defs": definitions}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        generate(start_over, config=configuration(kind))
+        generate(start_over, config=plain_options(kind))
 
 
 def cpu(work: Callable[[], Any]) -> float:

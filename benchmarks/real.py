@@ -30,12 +30,15 @@ CHUNK = 128
 
 
 def bare(file: Path, kind: Any) -> None:
-    """Run the generator over the schemas of a JSON list, with the options that our stubs have."""
+    """Run the generator over the schemas of a JSON list, with the options that our stubs have.
+
+    Texts are formatted by the cheapest of its formatters: one would not keep them unformatted.
+    """
     import warnings
 
     from datamodel_code_generator import generate
 
-    from hermes_build.compiler.emit.generator import configuration
+    from benchmarks.generate import plain_options
 
     schemas = json.loads(file.read_text(encoding="utf-8"))
     warnings.simplefilter("ignore")
@@ -44,7 +47,7 @@ def bare(file: Path, kind: Any) -> None:
             f"m{number}.ToolArgs": schema  # neither catalogue has a reference to move
             for number, schema in enumerate(schemas[start : start + CHUNK])
         }
-        generate({"$defs": definitions}, config=configuration(kind))
+        generate({"$defs": definitions}, config=plain_options(kind))
 
 
 def make_projects(folder: Path, kind: str) -> dict[str, Path]:

@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from datamodel_code_generator import Formatter
 
+from hermes_build.compiler.emit import generator
 from hermes_build.compiler.emit.naming import Kind
 from hermes_build.compiler.emit.stubs import Stub, StubRequest, make_stubs
 
@@ -657,3 +659,34 @@ def test_the_generator_is_not_imported_before_it_is_needed() -> None:
         "assert 'datamodel_code_generator' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_texts_that_skip_the_formatter_are_as_it_would_have_left_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    texts = ["plain", "it's", 'say "so"', "x" * 120, "two\nlines", "back\\slash", ""]
+    schemas: list[dict[str, Any]] = [
+        {
+            "type": "object",
+            **({"description": text} if described else {}),
+            "properties": {
+                "a": {"type": "string", "description": text, **({"enum": [text]} if named else {})},
+                "b": {"type": ["integer", "null"]},
+                **({"c": {"type": "object", "properties": {"d": {}}}} if nested else {}),
+            },
+        }
+        for text in texts
+        for described in (False, True)
+        for named in (False, True)
+        for nested in (False, True)
+    ]
+    requests = [
+        StubRequest(f"t{nth}", schema, None if nth % 3 else {"type": "integer"})
+        for nth, schema in enumerate([*schemas, {"type": "object"}])
+    ]
+    quick = make_stubs(requests, "typed-dict")
+    whole = generator.configuration("typed-dict").model_copy(
+        update={"formatters": [Formatter.BUILTIN]}
+    )
+    monkeypatch.setattr(generator, "configuration", lambda kind: whole)
+    assert make_stubs(requests, "typed-dict") == quick

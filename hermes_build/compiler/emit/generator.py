@@ -22,7 +22,11 @@ from typing import Any, TypeVar
 from datamodel_code_generator import generate
 from datamodel_code_generator.config import GenerateConfig
 from datamodel_code_generator.enums import DataModelType, InputFileType
-from datamodel_code_generator.format import Formatter, PythonVersion
+from datamodel_code_generator.format import (
+    Formatter,
+    PythonVersion,
+    apply_builtin_formatter,
+)
 from datamodel_code_generator.parser import LiteralType
 
 from hermes_build.compiler.emit.naming import Kind
@@ -57,7 +61,6 @@ def configuration(kind: Kind) -> GenerateConfig:
         "strict_refs": True,
         "enum_field_as_literal": LiteralType.All,
         "settings_path": _SETTINGS,
-        "formatters": [Formatter.BUILTIN],
         "builtin_format_line_length": _LINE_LENGTH,
         "disable_timestamp": True,
         # An empty header would bring the generator's own, which names its version.
@@ -69,12 +72,15 @@ def configuration(kind: Kind) -> GenerateConfig:
     if kind == "pydantic":
         return GenerateConfig(
             **common,
+            formatters=[Formatter.BUILTIN],
             output_model_type=DataModelType.PydanticV2BaseModel,
             use_annotated=True,
             strict_nullable=True,
         )
     return GenerateConfig(
         **common,
+        # Formatting is a quarter of a batch, and most of these texts need none: see `_formatted`.
+        formatters=[],
         output_model_type=DataModelType.TypingTypedDict,
         # PEP 728 would make typing_extensions a dependency of generated code.
         use_closed_typed_dict=False,
@@ -126,7 +132,29 @@ def _batch(units: list[Mapping[str, Any]], config: GenerateConfig) -> Iterator[s
         text = modules.get((f"m{number}.py",))
         if not isinstance(text, str):
             raise ValueError(f"no module m{number}")
-        yield text
+        yield text if config.formatters else _formatted(text)
+
+
+def _formatted(text: str) -> str:
+    """Return an unformatted text as the generator's own formatter would have laid it out.
+
+    It sets quotes, wraps long lines and spaces definitions: a lone class with neither needs none.
+    """
+    lines = text.split("\n")
+    definitions = [line for line in lines if line[:1].isalpha() and not line.startswith("from ")]
+    described = '):\n    """' in text
+    if len(definitions) == 1 and not described and not any(map(_needs_formatting, lines)):
+        return text
+    return apply_builtin_formatter(
+        text,
+        line_length=_LINE_LENGTH,
+        string_normalization=True,
+        python_version=PythonVersion.PY_311,
+    )
+
+
+def _needs_formatting(line: str) -> bool:
+    return ("'" in line or len(line) > _LINE_LENGTH) and not line.lstrip().startswith('"""')
 
 
 def _placed(node: Any, prefix: str) -> Any:
