@@ -7,6 +7,7 @@ that made them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
@@ -18,8 +19,15 @@ HandlerKind: TypeAlias = Literal["self", "external", "server"]
 TOOL_NAME = r"^[A-Za-z_][A-Za-z0-9_-]{0,63}$"
 """What a tool's or toolset's name may be: the names that every model provider accepts."""
 
+_NAME = re.compile(TOOL_NAME)
+
 RESERVED_TOOLSETS = ("all", "*")
 """Toolset names that mean every tool; nobody may declare them."""
+
+
+def is_name(text: str) -> bool:
+    """Whether a tool or a toolset may have this name, reserved ones aside."""
+    return _NAME.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,9 @@ from typing import cast
 from hermes_build.compiler.diagnostics import Findings, Span
 from hermes_build.compiler.load import Document
 from hermes_build.compiler.nearest import did_you_mean
-from hermes_build.ir import TOOL_NAME, JsonObject
+from hermes_build.ir import JsonObject, is_name
 
 Pointer = tuple[str | int, ...]
-
-_NAME = re.compile(TOOL_NAME)
 
 
 class Fields:
@@ -91,7 +89,7 @@ class Fields:
 
     def name_fits(self, value: str, what: str, *pointer: str | int, key: bool = False) -> bool:
         """Whether a name is one that providers accept; one that is not becomes a finding."""
-        if _NAME.match(value) and value.isascii() and not value.endswith("\n"):
+        if is_name(value):
             return True
         self.findings.add(
             "HB1004",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -12,7 +11,7 @@ from hermes_build.compiler.adopt.handlers import PACKAGE, handler_file, package_
 from hermes_build.compiler.diagnostics import Findings, Span
 from hermes_build.compiler.project import Project
 from hermes_build.compiler.publish import schema_text
-from hermes_build.ir import RESERVED_TOOLSETS, TOOL_NAME
+from hermes_build.ir import RESERVED_TOOLSETS, is_name
 
 Read: TypeAlias = Callable[[str], str | None]
 """Gives the text of a file that is there already, by its path in the project, or ``None``."""
@@ -172,7 +171,6 @@ parameters:
   additionalProperties: false
 {extra}"""
 
-_NAME = re.compile(TOOL_NAME)
 # Words that some reader of YAML takes for something other than text.
 _NOT_TEXT = frozenset(("true", "false", "null", "yes", "no", "on", "off", "y", "n"))
 
@@ -241,7 +239,7 @@ def _fits(name: str, what: str, findings: Findings, reserved: tuple[str, ...] = 
     if name in reserved:
         findings.add("HB2007", f"`{name}` is a reserved toolset name: it means every tool")
         return False
-    if _NAME.fullmatch(name):
+    if is_name(name):
         return True
     findings.add(
         "HB1004",

@@ -8,9 +8,8 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from hermes_build.ir import RESERVED_TOOLSETS, TOOL_NAME
+from hermes_build.ir import RESERVED_TOOLSETS, is_name
 
-_VALID = re.compile(TOOL_NAME, re.ASCII)
 _LENGTH = 64
 
 
@@ -24,7 +23,7 @@ class Given:
 
 def is_valid(name: str) -> bool:
     """Whether a spec may carry the name as it is."""
-    return _VALID.fullmatch(name) is not None and name not in RESERVED_TOOLSETS
+    return is_name(name) and name not in RESERVED_TOOLSETS
 
 
 def assign_names(wanted: Sequence[str]) -> list[Given]:

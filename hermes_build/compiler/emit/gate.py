@@ -21,7 +21,7 @@ from hermes_build.compiler.emit.allow import (
     text_of,
 )
 from hermes_build.compiler.emit.naming import MARK, Kind
-from hermes_build.ir import TOOL_NAME
+from hermes_build.ir import is_name
 
 __all__ = [
     "Contents",
@@ -34,7 +34,6 @@ __all__ = [
 ]
 
 _COOKIE = re.compile(r"[ \t\f]*#.*?coding[:=]")
-_TOOL_NAME = re.compile(TOOL_NAME[:-1] + r"\Z")
 _DIGEST = re.compile(r"[0-9a-f]{64}\Z")
 _BINDING = "hermes_build.runtime.binding"
 _BINDERS = frozenset({"AsyncImplements", "EitherImplements", "Implements"})
@@ -164,10 +163,8 @@ def _check_binding(node: ast.Assign, reader: Reader, tool: str | None) -> None:
     ):
         refuse(node, "`implements` of types that the module does not define")
     name, args, digest, registry = call.args
-    if not _TOOL_NAME.match(text_of(name, "a tool's name")) or tool not in (
-        None,
-        text_of(name, ""),
-    ):
+    bound = text_of(name, "a tool's name")
+    if not is_name(bound) or tool not in (None, bound):
         refuse(node, "`implements` of another tool")
     if name_of(args, "a class of arguments") not in definitions:
         refuse(node, "a class of arguments that the module does not define")
