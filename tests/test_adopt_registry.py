@@ -194,7 +194,7 @@ def test_a_place_without_both_parts_is_refused_before_anything_runs(
     assert "package.module:object" in next(iter(findings)).help[0]
 
 
-@pytest.mark.parametrize(("text", "words"), [("TOOLS = 3", "is a int"), ("", "has no 'TOOLS'")])
+@pytest.mark.parametrize(("text", "words"), [("TOOLS = 3", "is an int"), ("", "has no 'TOOLS'")])
 def test_an_object_that_is_no_registry_is_refused(folder: Path, text: str, words: str) -> None:
     module(folder, text)
     _, findings = read(folder, "subject:TOOLS")

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import click
 
-from hermes_build.cli.present import Report, project_option, report_options, root_of
+from hermes_build.cli.present import (
+    Report,
+    project_option,
+    report_options,
+    root_of,
+    say_more_follows,
+)
 from hermes_build.cli.unchanged import clean_line, last_verdict, mark
 from hermes_build.compiler.verdict import remember, stamp
 
@@ -36,9 +42,13 @@ def check_command(start: str, no_import: bool, no_cache: bool, report: Report) -
     memory = forgetful() if no_cache else open_memory(folder, stamp())
     judged = judge(folder, memory, imports=not no_import)
     code = report.show(judged.findings, folder, files=judged.files)
+    more = [] if judged.complete else ["more follows"]
+    if more:
+        say_more_follows()
     if judged.lasting and not no_cache:
         rows = [one.to_json() for one in judged.findings]
-        remember(judged.watch, mark(imports=not no_import), json.dumps([judged.files, rows]))
+        known = json.dumps([judged.files, rows, *more])
+        remember(judged.watch, mark(imports=not no_import), known)
     return code
 
 
@@ -53,9 +63,11 @@ def _again(known: str, root: str, report: Report) -> int:
 
     from hermes_build.compiler.diagnostics import Diagnostic
 
-    files, rows = json.loads(known)
-    found = [Diagnostic.from_json(row) for row in rows]
-    return report.show(found, Path(root), files=files)
+    files, rows, *more = json.loads(known)
+    code = report.show([Diagnostic.from_json(row) for row in rows], Path(root), files=files)
+    if more:
+        say_more_follows()
+    return code
 
 
 @click.command("lint")

@@ -16,6 +16,7 @@ from hermes_build.cli.present import (
     report_options,
     root_of,
     say,
+    say_more_follows,
 )
 from hermes_build.compiler.diagnostics import Findings
 from hermes_build.compiler.freshness import difference, obstacles, stale, stale_lock
@@ -106,6 +107,7 @@ def _write(
         made = build(project, memory, findings, jobs=job_count(jobs))
         if made.tree is None or made.lock is None:
             code = report.show(made.findings, project.root, quiet=True)
+            say_more_follows()
             say("nothing was written")
             return code
         if locked and (late := stale_lock(project, made.lock)):
@@ -153,7 +155,9 @@ def _compare(
 ) -> int:
     made = build(project, memory, findings, jobs=job_count(jobs))
     if made.tree is None or made.lock is None:
-        return report.show(made.findings, project.root, quiet=True)
+        code = report.show(made.findings, project.root, quiet=True)
+        say_more_follows()
+        return code
     if not show_diff:
         found = (*made.findings, *stale(project, made.tree, made.lock))
         return report.show(found, project.root, files=sum(1 for _ in made.sources))

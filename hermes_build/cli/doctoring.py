@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 from importlib.metadata import PackageNotFoundError, version
@@ -71,6 +72,11 @@ def _project(start: str) -> list[str]:
     project = read_project(root, findings)
     click.echo(f"project {root} ({project.file})")
     ills = [f"{one.message} ({one.code})" for one in findings]
+    if not os.access(root, os.W_OK):
+        ills.append(
+            "the project cannot be written: `check` works, and forgets what it found; "
+            "`compile` does not"
+        )
     for what, folder in (("specs", project.specs), ("output", project.output_folder)):
         there = (root / folder).is_dir()
         click.echo(f"  {what}: {folder}/" + ("" if there else " (missing)"))

@@ -170,6 +170,11 @@ def say(text: str) -> None:
     click.echo(text, err=True)
 
 
+def say_more_follows() -> None:
+    """Say that errors have kept later stages from looking."""
+    say("more checks follow once these are mended")
+
+
 def counted(number: int, noun: str) -> str:
     """Return ``1 file``, ``2 files``."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

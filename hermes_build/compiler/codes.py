@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from hermes_build.nearest import nearest
+
 
 @dataclass(frozen=True, slots=True)
 class Code:
@@ -132,3 +134,16 @@ _ROWS = (
 # fmt: on
 
 CODES: dict[str, Code] = {row[0]: Code(*row) for row in _ROWS}  # type: ignore[arg-type]
+
+
+def which_code(text: str) -> tuple[str, ...]:
+    """Return the help for a text that is no code: the one that it names, or comes nearest to."""
+    by_name = {one.name: one.id for one in CODES.values()}
+    group = [code for code in CODES if code[:3] == text[:3]]
+    close = text if text in by_name else nearest(text, (*by_name, *group))
+    found = ""
+    if close in by_name:
+        found = f"did you mean `{by_name[close]}` ({close})?"
+    elif close is not None:
+        found = f"did you mean `{close}`?"
+    return (*([found] if found else []), "`hermes-build rules` lists every code")

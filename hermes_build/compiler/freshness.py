@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from hermes_build.compiler.diagnostics import Diagnostic, Findings, Span
 from hermes_build.compiler.lock import Lock, render
-from hermes_build.compiler.lock_differences import differences
+from hermes_build.compiler.lock_differences import Difference, differences
 from hermes_build.compiler.project import Project
 from hermes_build.compiler.root import LOCK
 from hermes_build.compiler.tree import (
@@ -56,6 +57,17 @@ def _changes(project: Project, tree: Tree) -> Changes:
     return changes
 
 
+def _by_entry(found: Iterable[Difference]) -> list[str]:
+    """A line for each tool, toolset and file; a change of one spec shows in several digests."""
+    entries: dict[tuple[str, str, str], list[str]] = {}
+    for one in found:
+        entries.setdefault((one.kind, one.name, one.what), []).append(one.field)
+    return [
+        str(Difference(kind, name, ", ".join(fields), what))
+        for (kind, name, what), fields in entries.items()
+    ]
+
+
 def stale_lock(project: Project, lock: Lock) -> list[Diagnostic]:
     """Return a finding when the lock is missing, unreadable, or says otherwise than the sources."""
     findings = Findings()
@@ -65,13 +77,13 @@ def stale_lock(project: Project, lock: Lock) -> list[Diagnostic]:
             help = ("run `hermes-build compile`",)
             findings.add("HB5004", "there is no lock", Span(LOCK), help=help)
         return findings.sorted()
-    rows = [str(one) for one in differences(old, lock)]
+    rows = _by_entry(differences(old, lock))
     if rows:
         more = [f"and {len(rows) - _SHOWN} more"] if len(rows) > _SHOWN else []
-        places = "one place" if len(rows) == 1 else f"{len(rows)} places"
+        entries = "one entry" if len(rows) == 1 else f"{len(rows)} entries"
         findings.add(
             "HB5004",
-            f"the lock differs from what the sources give in {places}",
+            f"the lock differs from what the sources give in {entries}",
             Span(LOCK),
             notes=[*rows[:_SHOWN], *more],
             help=("run `hermes-build compile`, and review what it changes in the lock",),

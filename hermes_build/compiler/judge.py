@@ -19,6 +19,7 @@ from hermes_build.compiler.verdict import Watch
 class Judgement:
     """The findings by place, on what they rest, and how many files were read.
 
+    ``complete`` is false where errors kept later stages from looking.
     ``lasting`` is false where the same files may be judged otherwise the next time: an import can
     fail for want of anything, such as a package that somebody then installs.
     """
@@ -27,6 +28,7 @@ class Judgement:
     watch: Watch
     files: int
     lasting: bool = True
+    complete: bool = True
 
 
 def judge(root: Path, memory: Memory, *, imports: bool) -> Judgement:
@@ -42,9 +44,11 @@ def judge(root: Path, memory: Memory, *, imports: bool) -> Judgement:
     watch.add(*inputs)
     made = build(project, memory, findings)
     found = list(made.findings)
+    complete = made.tree is not None
     if made.tree is not None and made.lock is not None:
         outdated = stale(project, made.tree, made.lock)
         found += outdated
+        complete = not (imports and outdated)
         if imports and not outdated:
             drift = Findings()
             folders = tuple(f"{path}/" for path in inputs)
@@ -53,7 +57,7 @@ def judge(root: Path, memory: Memory, *, imports: bool) -> Judgement:
             found += drift
     files = sum(1 for _ in made.sources)
     lasting = all(one.code != "HB3008" for one in found)
-    return Judgement(tuple(sorted(found, key=position)), watch, files, lasting)
+    return Judgement(tuple(sorted(found, key=position)), watch, files, lasting, complete)
 
 
 def watched(project: Project) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from posixpath import normpath
 from typing import Any, Literal
 
-from hermes_build.compiler.codes import CODES
+from hermes_build.compiler.codes import CODES, which_code
 from hermes_build.compiler.diagnostics import Findings, Span
 from hermes_build.compiler.nearest import did_you_mean
 from hermes_build.compiler.regular import read_regular
@@ -209,7 +209,7 @@ class _Reader:
             "HB1292",
             f"`{code}` is no code, nor the beginning of one",
             self.span(key, nth),
-            help=("`hermes-build rules` lists every code",),
+            help=which_code(code),
         )
         return False
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fnmatch import fnmatchcase
 
-from hermes_build.compiler.codes import CODES
+from hermes_build.compiler.codes import CODES, which_code
 from hermes_build.compiler.diagnostics import Diagnostic, Findings
 from hermes_build.compiler.load import Suppression
-from hermes_build.compiler.nearest import did_you_mean
 from hermes_build.compiler.project import Lint
 
 LINT = "HB12"
@@ -59,14 +58,17 @@ class Suppressions:
         """Return findings on the suppressions themselves, whatever they hide."""
         findings = Findings()
         for one in self._inline:
+            if not one.codes:
+                findings.add(
+                    "HB1292",
+                    "the suppression names no code",
+                    one.span,
+                    help=("write `# hermes-build: ignore[CODE] reason`",),
+                )
+                continue
             for code in one.codes:
                 if code not in CODES:
-                    findings.add(
-                        "HB1292",
-                        f"`{code}` is no code",
-                        one.span,
-                        help=(*did_you_mean(code, CODES), "`hermes-build rules` lists every code"),
-                    )
+                    findings.add("HB1292", f"`{code}` is no code", one.span, help=which_code(code))
                 elif not suppressible(code):
                     findings.add(
                         "HB1293",

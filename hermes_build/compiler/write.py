@@ -163,7 +163,7 @@ class _Batch:
             for path in self.gone:
                 self._prune(path)
             if lock_path in contents:
-                self._force(self.temps[lock_path])
+                self._force(lock_path)
                 self._move(lock_path)
                 sync_folder(os.path.dirname(self._at(lock_path)))
             finished = True
@@ -185,14 +185,15 @@ class _Batch:
     def _stage(self, path: str, data: bytes) -> None:
         self._folder(path.rpartition("/")[0])
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-        handle = os.open(self._at(self.temps[path]), flags, 0o666)
         try:
+            handle = os.open(self._at(self.temps[path]), flags, 0o666)
             with open(handle, "wb", buffering=0) as file:
                 rest = memoryview(data)
                 while rest:
                     rest = rest[file.write(rest) :]
         except OSError as error:
-            error.filename = self._at(path)  # a full disk is reported without a name
+            # A full disk is reported without a name, and nobody knows the temporary one.
+            error.filename = self._at(path)
             raise
 
     def _folder(self, path: str) -> None:
@@ -205,7 +206,11 @@ class _Batch:
         self.standing.add(path)
 
     def _force(self, path: str) -> None:
-        handle = os.open(self._at(path), os.O_RDWR)
+        try:
+            handle = os.open(self._at(self.temps[path]), os.O_RDWR)
+        except OSError as error:
+            error.filename = self._at(path)
+            raise
         try:
             os.fsync(handle)
         finally:

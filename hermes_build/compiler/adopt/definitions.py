@@ -183,7 +183,7 @@ def _read_one(raw: Any, nth: int, span: Span | None) -> Definition:
     """
     value = _unwrap(raw)
     if not isinstance(value, dict):
-        raise _Refused(f"is not a tool definition but a {_kind(value)}")
+        raise _Refused(f"is not a tool definition but {_kind(value)}")
     key = next((key for key in _PARAMETERS if key in value), None)
     kind = value.get("type")
     if key is None and isinstance(kind, str) and kind not in _OWN_KINDS:
@@ -194,7 +194,7 @@ def _read_one(raw: Any, nth: int, span: Span | None) -> Definition:
     result = next((one for one in _RESULT if value.get(one) is not None), None)
     description = value.get("description")
     if description is not None and not isinstance(description, str):
-        raise _Refused(f"has a {_kind(description)} for its description, not text")
+        raise _Refused(f"has {_kind(description)} for its description, not text")
     title, hints, dropped = _hints(value)
     strange = [one for one in value if one not in (*_MEANT, key, result)]
     if value is not raw:
@@ -237,7 +237,7 @@ def _schema(value: JsonObject, key: str | None, kinds: type | UnionType) -> Any:
     if isinstance(schema, dict) and list(schema) == ["json"] and isinstance(schema["json"], dict):
         return schema["json"]
     if not isinstance(schema, kinds):
-        raise _Refused(f"has a {_kind(schema)} for `{key}`, not a schema")
+        raise _Refused(f"has {_kind(schema)} for `{key}`, not a schema")
     return schema
 
 
@@ -262,5 +262,6 @@ def _hints(value: JsonObject) -> tuple[str | None, JsonObject, list[str]]:
 
 
 def _kind(value: Any) -> str:
-    names = {dict: "object", list: "list", str: "text", bool: "boolean", type(None): "null"}
-    return names.get(type(value), "number")
+    """What a value is, with its article."""
+    names = {dict: "an object", list: "a list", str: "text", bool: "a boolean", type(None): "null"}
+    return names.get(type(value), "a number")

@@ -180,7 +180,7 @@ def _toolsets(answer: JsonObject, findings: Findings) -> tuple[RawToolset, ...]:
             )
     for name, one in rows:
         if not isinstance(one, dict):
-            findings.add("HB1304", f"the toolset `{name}` is a {one}, not a dict")
+            findings.add("HB1304", f"the toolset `{name}` is {one}, not a dict")
             continue
         found.append(
             RawToolset(

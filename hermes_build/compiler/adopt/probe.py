@@ -52,7 +52,7 @@ def main(request: dict[str, Any]) -> dict[str, Any]:
     if request["toolsets"]:
         toolsets = find(request["toolsets"])
         if not isinstance(toolsets, dict):
-            raise Refused(f"{request['toolsets']} is a {kind(toolsets)}, not a dict of toolsets")
+            raise Refused(f"{request['toolsets']} is {kind(toolsets)}, not a dict of toolsets")
         answer["toolsets"] = [[str(name), toolset(one)] for name, one in toolsets.items()]
     return answer
 
@@ -80,7 +80,7 @@ def entries(subject: Any, place: str) -> list[Any]:
     if isinstance(subject, (list, tuple)):
         return list(subject)
     raise Refused(
-        f"{place} is a {kind(subject)}: expected a registry with get_all_tool_names() "
+        f"{place} is {kind(subject)}: expected a registry with get_all_tool_names() "
         "and get_entry(), or a list of tool definitions"
     )
 
@@ -89,7 +89,7 @@ def tool(entry: Any) -> dict[str, Any]:
     """One entry of a registry, as JSON values."""
     schema = getattr(entry, "schema", None)
     if not isinstance(schema, dict):
-        raise Refused(f"its schema is a {kind(schema)}, not a dict")
+        raise Refused(f"its schema is {kind(schema)}, not a dict")
     name = getattr(entry, "name", None)
     limit = getattr(entry, "max_result_size_chars", None)
     return {
@@ -134,8 +134,9 @@ def text(value: Any) -> str | None:
 
 
 def kind(value: Any) -> str:
-    """The name of the value's type, for a sentence."""
-    return type(value).__name__
+    """The name of the value's type, with its article."""
+    name = type(value).__name__
+    return f"an {name}" if name[:1].lower() in "aeiou" else f"a {name}"
 
 
 def plain(value: Any, place: str, depth: int = 0) -> Any:
@@ -159,7 +160,7 @@ def plain(value: Any, place: str, depth: int = 0) -> Any:
         }
     if isinstance(value, (list, tuple)):
         return [plain(one, f"{place}/{nth}", depth + 1) for nth, one in enumerate(value)]
-    raise Refused(f"{place} is a {kind(value)}, which JSON cannot hold")
+    raise Refused(f"{place} is {kind(value)}, which JSON cannot hold")
 
 
 def run() -> None:

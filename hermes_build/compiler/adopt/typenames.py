@@ -172,7 +172,8 @@ def _why_not(value: Any) -> str | None:
     for kind, fault in _FAULTS:
         if isinstance(value, kind):
             return fault(value)
-    return f"is a {type(value).__name__}, which JSON cannot hold"
+    name = type(value).__name__
+    return f"is {'an' if name[0].lower() in 'aeiou' else 'a'} {name}, which JSON cannot hold"
 
 
 def _text_fault(value: str) -> str | None:

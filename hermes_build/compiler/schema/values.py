@@ -113,6 +113,12 @@ def _check_node(part: Part, pointer: Pointer, node: JsonObject, judge: Judge) ->
                 _refuse(part, pointer, ("examples", nth), one, judge, "HB1105")
 
 
+_YES_NO = {
+    **dict.fromkeys(("yes", "on", "y", "true"), True),
+    **dict.fromkeys(("no", "off", "n", "false"), False),
+}
+"""What YAML 1.1, and many a language, takes for true and false."""
+
 _MESSAGES = {
     "HB1103": "`default` does not fit the schema of its own property",
     "HB1104": "`{}` has a value that the schema around it refuses",
@@ -155,6 +161,9 @@ def _help(code: str, value: Any, node: Schema, reason: Reason) -> tuple[str, ...
         return (f"lower the value, or raise `{reason.keyword}`",)
     if reason.keyword == "enum":
         return ("use a member of `enum`, or add this one",)
+    if kind == "boolean" and isinstance(value, str) and value.lower() in _YES_NO:
+        meant = "true" if _YES_NO[value.lower()] else "false"
+        return (f"`{value}` is text in YAML 1.2: write `{meant}`",)
     if kind == "string" and isinstance(value, int | float) and reason.keyword == "type":
         return ("put it in quotes if it is meant as text",)
     return ()
