@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hermes_build.compiler import status
+from hermes_build.compiler.memory import RememberedStub, open_memory
 from hermes_build.compiler.verdict import Watch, remember, remembered, stamp
 
 INPUTS = ("pyproject.toml", "hermes-build.toml", "tool_specs", "templates", "handlers")
@@ -186,6 +187,15 @@ def test_a_copied_verdict_is_worth_nothing(root: Path, tmp_path: Path) -> None:
     shutil.copytree(root, copy, copy_function=shutil.copy2)
     assert holds(root)
     assert not holds(copy)
+
+
+def test_a_copied_memory_is_worth_nothing(root: Path, tmp_path: Path) -> None:
+    memory = open_memory(root, "stamp")
+    memory.keep_stub("t", RememberedStub("key", "digest", ()))
+    memory.save()
+    assert open_memory(root, "stamp").stubs
+    shutil.copytree(root, tmp_path / "copy")
+    assert not open_memory(tmp_path / "copy", "stamp").stubs
 
 
 @settings(

@@ -1,7 +1,8 @@
 """What one machine remembers of a project's files, so that unchanged ones are not judged again.
 
 Everything is keyed on content, and on a stamp of all that can change a verdict. Forgetting costs
-time, never correctness: a memory that is missing, damaged or of another stamp is an empty one.
+time, never correctness: a memory that is missing, damaged, of another stamp or from another place
+is an empty one. Otherwise a commit could bring along what its files are said to declare.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from hermes_build.compiler.examine import Declared
 from hermes_build.compiler.load import Source, Suppression
 from hermes_build.compiler.regular import read_regular
 from hermes_build.compiler.sources import Sources
-from hermes_build.compiler.state import open_new, open_state
+from hermes_build.compiler.state import open_new, open_state, seat
 from hermes_build.ir import Annotations, Deprecated, Guards, Place, Requires, Server, Tool, Toolset
 
 FILE = "memory.json"
@@ -96,6 +97,7 @@ def open_memory(root: Path, stamp: str) -> Memory:
     """Return the memory of the project at ``root``; empty when it was made under another stamp."""
     try:
         path = Path(open_state(root)) / FILE
+        stamp = f"{stamp} {seat(root)}"
     except OSError:
         return forgetful()
     try:

@@ -40,6 +40,16 @@ def open_state(root: str | os.PathLike[str]) -> str:
     return folder
 
 
+def seat(root: str | os.PathLike[str]) -> str:
+    """Return what no copy, archive or checkout of the state folder can carry: it names this one.
+
+    Raises:
+        OSError: there is no state folder.
+    """
+    status = os.lstat(os.path.join(root, STATE, IGNORE))
+    return f"{status.st_ino} {status.st_ctime_ns}"
+
+
 def open_new(path: str) -> BufferedWriter:
     """Open a file of the state folder that takes the place of whatever has its name, unfollowed.
 

@@ -20,7 +20,7 @@ from zlib import crc32
 
 import hermes_build
 from hermes_build.compiler.regular import read_regular
-from hermes_build.compiler.state import IGNORE, STATE, open_new, open_state
+from hermes_build.compiler.state import STATE, open_new, open_state, seat
 from hermes_build.compiler.status import (
     MISSING,
     REGULAR,
@@ -125,7 +125,7 @@ def remembered(root: str | os.PathLike[str], stamp: str) -> str | None:
     root = os.fspath(root)
     try:
         record = _Record.parse(read_regular(os.path.join(root, STATE, FILE)))
-        if record.stamp != stamp or record.seat != _seat(root):
+        if record.stamp != stamp or record.seat != seat(root):
             return None
         if not record.young and _pack(look(root, record.inputs)) == record.statuses:
             return record.verdict
@@ -207,16 +207,11 @@ def _now(root: str) -> int:
         return 0
 
 
-def _seat(root: str) -> str:
-    status = os.lstat(os.path.join(root, STATE, IGNORE))
-    return f"{status.st_ino} {status.st_ctime_ns}"
-
-
 def _known_digests(root: str) -> dict[str, str]:
     """The digests of the last verdict, by path and status, of what was not young then."""
     try:
         record = _Record.parse(read_regular(os.path.join(root, STATE, FILE)))
-        if record.seat != _seat(root):
+        if record.seat != seat(root):
             return {}
         return {
             f"{path}\t{status}": seal
@@ -279,7 +274,7 @@ def _write(
     clock: int,
 ) -> None:
     folder = open_state(root)
-    texts = (stamp, _seat(root), "\0".join(inputs), verdict)
+    texts = (stamp, seat(root), "\0".join(inputs), verdict)
     parts = [text.encode("utf-8", "surrogateescape") for text in texts]
     parts.append(_pack(statuses))
     parts.append("\n".join(digests.get(path, "") for path in statuses).encode("ascii"))
