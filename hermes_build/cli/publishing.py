@@ -11,6 +11,7 @@ from hermes_build.cli.reading import read_catalog
 from hermes_build.compiler.emit.exports import PROVIDERS, export
 from hermes_build.compiler.nearest import did_you_mean
 from hermes_build.compiler.publish import SCHEMAS, schema_text
+from hermes_build.ir import RESERVED_TOOLSETS
 
 
 @click.command("schema")
@@ -38,7 +39,7 @@ def export_command(
     catalog = read_catalog(start)
     names = [name for one in catalog.toolsets for name in (one.name, *one.aliases)]
     for toolset in toolsets:
-        if toolset not in (*names, "all", "*"):
+        if toolset not in (*names, *RESERVED_TOOLSETS):
             hint = "".join(f"; {one}" for one in did_you_mean(toolset, names))
             raise Undecided(f"there is no toolset `{toolset}`{hint}")
     text = export(catalog, provider, toolsets)

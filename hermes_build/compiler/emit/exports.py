@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from hermes_build.compiler.emit.definition import definition
-from hermes_build.ir import Catalog, Tool
+from hermes_build.ir import RESERVED_TOOLSETS, Catalog, Tool
 
 
 def select(catalog: Catalog, toolsets: Sequence[str]) -> tuple[Tool, ...]:
@@ -16,7 +16,7 @@ def select(catalog: Catalog, toolsets: Sequence[str]) -> tuple[Tool, ...]:
     Raises:
         KeyError: a name is neither a toolset, nor an alias of one, nor ``all`` or ``*``.
     """
-    if not toolsets or {"all", "*"} & set(toolsets):
+    if not toolsets or set(RESERVED_TOOLSETS) & set(toolsets):
         return catalog.tools
     by_name = {name: one for one in catalog.toolsets for name in (one.name, *one.aliases)}
     wanted = {tool for name in toolsets for tool in by_name[name].resolved}
