@@ -77,7 +77,8 @@ def test_what_mcp_says_beside_the_schema_is_kept() -> None:
     assert one.title == "Find it"
     assert one.output_schema == {"type": "object"}
     assert one.annotations == {"read_only": True, "open_world": False}
-    assert not one.dropped and not list(findings)
+    assert not list(findings)
+    assert one.dropped == ("the annotation 'title' ('Other'), since it has a `title` too",)
 
 
 def test_hints_that_contradict_each_other_lose_the_one_without_meaning() -> None:

@@ -113,7 +113,7 @@ def test_what_exists_is_replaced_only_by_force(root: Path) -> None:
     changed = text.replace("of the workspace", "of the whole workspace")
     done = hermes(root, "import", "json", "-", "-t", "work", input=changed)
     assert (done.code, done.out) == (2, "")
-    assert "2 files exist already" in done.err
+    assert "1 file exists already, with other content (tool_specs/work/find.yaml)" in done.err
     assert "--force" in done.err
     assert contents(root) == before
     assert hermes(root, "import", "json", "-", "-t", "work", "--force", input=changed).code == 0

@@ -18,12 +18,15 @@ from hermes_build.cli.present import (
     say,
     sound_project,
 )
-from hermes_build.cli.putting import existing, put
-from hermes_build.compiler.adopt import Layout, adopt
+from hermes_build.cli.putting import differing, existing, put
+from hermes_build.compiler.adopt import Adopted, Layout, adopt
 from hermes_build.compiler.adopt.definitions import read_definitions
 from hermes_build.compiler.adopt.live import read_registry
 from hermes_build.compiler.diagnostics import Findings
+from hermes_build.compiler.memory import open_memory
+from hermes_build.compiler.pipeline import resolve_project
 from hermes_build.compiler.project import Project
+from hermes_build.compiler.verdict import stamp
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -135,16 +138,50 @@ def _bring(
             output=project.output,
         ),
     )
-    standing = existing(project.root, made.files)
-    if standing and not force:
-        shown = ", ".join(standing[:5]) + (" …" if len(standing) > 5 else "")
-        raise Undecided(f"{counted(len(standing), 'file')} exist already ({shown}): see --force")
-    present = existing(project.root, made.companions)
-    missing = {path: text for path, text in made.companions.items() if path not in present}
-    put(project.root, {**missing, **made.files}, replace=tuple(standing))
+    standing = differing(project.root, made.files)
+    if not force:
+        _refuse_files(standing)
+        _refuse_tools(project, made)
+    present = existing(project.root, {**made.companions, **made.files})
+    files = {
+        path: text
+        for path, text in {**made.companions, **made.files}.items()
+        if path not in present or path in standing
+    }
+    put(project.root, files, replace=tuple(standing))
     code = report.show(findings.sorted(), project.root, quiet=True)
+    written = sum(path in files for path in made.files)
     say(
         f"imported {counted(len(made.tools), 'tool')} and "
-        f"{counted(len(made.toolsets), 'toolset')}: wrote {counted(len(made.files), 'file')}"
+        f"{counted(len(made.toolsets), 'toolset')}: wrote {counted(written, 'file')}"
     )
     return code
+
+
+def _refuse_files(standing: Sequence[str]) -> None:
+    if standing:
+        exist = "exists" if len(standing) == 1 else "exist"
+        count = counted(len(standing), "file")
+        raise Undecided(
+            f"{count} {exist} already, with other content ({_some(standing)}): see --force"
+        )
+
+
+def _refuse_tools(project: Project, made: Adopted) -> None:
+    """Refuse tools whose names the project has in other files: they would be declared twice."""
+    there = resolve_project(project, open_memory(project.root, stamp()), Findings()).catalog
+    places = {
+        name: tool.place.path
+        for tool in (there.tools if there else ())
+        for name in (tool.name, *tool.aliases)
+        if tool.place.path not in made.files
+    }
+    taken = [f"`{name}` in {places[name]}" for name in made.tools if name in places]
+    if taken:
+        exist = "exists" if len(taken) == 1 else "exist"
+        count = counted(len(taken), "tool")
+        raise Undecided(f"{count} {exist} already ({_some(taken)}): see --force")
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:5]) + (" …" if len(names) > 5 else "")

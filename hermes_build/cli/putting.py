@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from hermes_build.cli.present import Undecided
+from hermes_build.compiler.regular import read_regular
 
 
 def put(root: Path, files: Mapping[str, str], *, replace: tuple[str, ...] = ()) -> None:
@@ -31,6 +32,18 @@ def put(root: Path, files: Mapping[str, str], *, replace: tuple[str, ...] = ()) 
             raise Undecided(f"{path} exists, and stays as it is") from error
         except OSError as error:
             raise Undecided(f"{path} cannot be written: {error.strerror}") from error
+
+
+def differing(root: Path, files: Mapping[str, str]) -> list[str]:
+    """Return those paths at which something other than the text stands already."""
+    return [path for path in existing(root, files) if not _holds(root / path, files[path])]
+
+
+def _holds(place: Path, text: str) -> bool:
+    try:
+        return read_regular(place).replace(b"\r\n", b"\n") == text.encode()
+    except OSError:
+        return False
 
 
 def existing(root: Path, files: Mapping[str, str]) -> list[str]:

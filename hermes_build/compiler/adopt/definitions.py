@@ -73,13 +73,12 @@ def read_definitions(text: str, path: str | None, findings: Findings) -> tuple[D
     found: list[Definition] = []
     nth = 0
     for value, line in values:
-        for one in _flatten(value):
-            nth += 1
-            span = Span(path, line, 1, line, 1) if path else None
-            try:
-                found.append(_read_one(one, nth, span))
-            except _Refused as error:
-                findings.add("HB1304", f"{_label(one, nth)} {error}", span)
+        nth += 1
+        span = Span(path, line, 1, line, 1) if path else None
+        try:
+            found.append(_read_one(value, nth, span))
+        except _Refused as error:
+            findings.add("HB1304", f"{_label(value, nth)} {error}", span)
     if nth == 0:
         findings.add(
             "HB1304",
@@ -110,7 +109,8 @@ def _parse(text: str, path: str | None, findings: Findings) -> list[tuple[Any, i
 def _values(text: str) -> Iterator[tuple[Any, int]]:
     """Each value of the text with the line on which it starts.
 
-    The members of a list at the top are given one by one, so that each has its own line.
+    The members of a list at the top, or of the list that an object holds, are given one by one,
+    so that each has its own line.
     """
     decoder = json.JSONDecoder(object_pairs_hook=_object, parse_int=_integer)
     at, line, seen = 0, 1, 0
@@ -127,9 +127,11 @@ def _values(text: str) -> Iterator[tuple[Any, int]]:
             if text.startswith("]", at):
                 in_list, at = False, at + 1
             continue
-        value, at = decoder.raw_decode(text, at)
-        yield value, line
-        at = _skip(text, at)
+        value, end = decoder.raw_decode(text, at)
+        for one, start in _members(decoder, text, at, value):
+            line, seen = line + text.count("\n", seen, start), start
+            yield one, line
+        at = _skip(text, end)
         if in_list:
             if text.startswith("]", at):
                 in_list, at = False, at + 1
@@ -137,6 +139,43 @@ def _values(text: str) -> Iterator[tuple[Any, int]]:
                 at += 1
             else:
                 raise json.JSONDecodeError("expected `,` or `]`", text, at)
+
+
+def _members(
+    decoder: json.JSONDecoder, text: str, at: int, value: Any
+) -> Iterator[tuple[Any, int]]:
+    """The definitions in a value whose text starts at ``at``, each with its own start."""
+    for key in _way_in(value):
+        at = _skip(text, at + 1)
+        while True:
+            name, at = decoder.raw_decode(text, at)
+            at = _skip(text, _skip(text, at) + 1)  # past the colon
+            if name == key:
+                break
+            _, at = decoder.raw_decode(text, at)
+            at = _skip(text, _skip(text, at) + 1)  # past the comma
+        value = value[key]
+    if not isinstance(value, list):
+        yield value, at
+        return
+    for one in value:
+        at = _skip(text, at + 1)  # past the bracket, or the comma
+        _, end = decoder.raw_decode(text, at)
+        yield from _members(decoder, text, at, one)
+        at = _skip(text, end)
+
+
+def _way_in(value: Any) -> tuple[str, ...]:
+    """The keys that lead to the list of definitions that an object holds; none where it is one."""
+    way: tuple[str, ...] = ()
+    reply = value.get("result") if isinstance(value, dict) else None
+    if isinstance(reply, dict) and "tools" in reply:
+        value, way = reply, ("result",)  # what an MCP server answers to `tools/list`
+    if isinstance(value, dict) and "name" not in value:
+        for key in _LISTS:
+            if isinstance(value.get(key), list):
+                return (*way, key)
+    return way
 
 
 def _skip(text: str, at: int) -> int:
@@ -157,22 +196,6 @@ def _object(pairs: list[tuple[str, Any]]) -> JsonObject:
 def _integer(digits: str) -> int | float:
     # Python refuses to read thousands of digits; the value is refused by name later either way.
     return int(digits) if len(digits) <= 400 else float("-inf" if digits[0] == "-" else "inf")
-
-
-def _flatten(value: Any) -> Iterator[Any]:
-    """The definitions in a value that may be a list of them, or hold one under a known key."""
-    if isinstance(value, list):
-        for one in value:
-            yield from _flatten(one)
-        return
-    if isinstance(value, dict):
-        if isinstance(value.get("result"), dict) and "tools" in value["result"]:
-            value = value["result"]  # the reply of an MCP server to `tools/list`
-        for key in _LISTS:
-            if isinstance(value.get(key), list) and "name" not in value:
-                yield from _flatten(value[key])
-                return
-    yield value
 
 
 def _read_one(raw: Any, nth: int, span: Span | None) -> Definition:
@@ -249,6 +272,8 @@ def _hints(value: JsonObject) -> tuple[str | None, JsonObject, list[str]]:
     hints: JsonObject = {}
     for key, one in given.items() if isinstance(given, dict) else ():
         if key == "title" and isinstance(one, str):
+            if title and one and title != one:
+                dropped.append(f"the annotation 'title' ({one!a}), since it has a `title` too")
             title = title or one
         elif key in _ANNOTATIONS and isinstance(one, bool):
             hints[_ANNOTATIONS[key]] = one

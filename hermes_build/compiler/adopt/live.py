@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,15 +119,24 @@ def _ask(
         if ended.code >= 0
         else f"was ended by signal {-ended.code}"
     )
+    *noise, last = ended.noise or ("",)
+    if _RAISED.match(last):
+        reason, notes = last, (*noise, f"the interpreter {how}")
+    else:
+        reason, notes = f"the interpreter {how}", ended.noise
     findings.add(
         "HB1304",
-        f"importing `{place}` failed: the interpreter {how}",
-        notes=ended.noise,
+        f"importing `{place}` failed: {reason}",
+        notes=notes,
         help=("the registry's own environment may be another one: name it with `--python`",)
         if python == sys.executable
         else (),
     )
     return None
+
+
+_RAISED = re.compile(r"[A-Za-z_][\w.]*(?:Error|Exception|Exit|Interrupt|Warning)\b")
+"""How the line of a traceback begins that says what was raised."""
 
 
 def _definition(entry: JsonObject) -> Definition:
