@@ -76,3 +76,19 @@ def test_a_package_that_comes_or_goes_is_judged_again(tmp_path: Path) -> None:
     assert (done.code, done.codes) == (1, ["HB3008"])
     (site / "other.py").rename(site / "helper.py")
     assert process(root, "check", env=env).code == 0
+
+
+@pytest.mark.parametrize("command", ["compile", "check", "lint"])
+def test_settings_that_cannot_be_read_are_one_finding(tmp_path: Path, command: str) -> None:
+    root = write(tmp_path, {"specs/a.yaml": spec("a"), "hermes-build.toml": "specs = ["})
+    assert hermes(root, command, "--format", "concise").codes == ["HB1403"]
+
+
+def test_a_comment_above_a_spec_changes_its_record_alone(tmp_path: Path) -> None:
+    root = project(tmp_path, "a")
+    assert hermes(root, "compile").code == 0
+    module = root / "generated/tools/a.py"
+    before = module.read_bytes()
+    write(root, {"tool_specs/a.yaml": "# What a is for.\n" + spec("a")})
+    assert "wrote 2 files and the lock" in hermes(root, "compile").err
+    assert module.read_bytes() == before

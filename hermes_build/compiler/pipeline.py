@@ -91,6 +91,9 @@ class _Resolved:
 
 
 def _resolved(project: Project, memory: Memory, findings: Findings) -> _Resolved:
+    if any(one.code == "HB1403" for one in findings):
+        # Where things are is not known: looking in the usual places would find what is not so.
+        return _Resolved(Sources(()), Suppressions((), project.lint), findings, {}, {})
     sources, files = _read(project, findings)
     siblings = sources.siblings(project.specs)
     declared = [_examined(source, kind, sources, siblings, memory) for source, kind in files]
