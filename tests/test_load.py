@@ -56,10 +56,10 @@ MISTAKES = [
     ("a: 9007199254740993\n", "HB0009", (1, 4, 1, 20), None),
     ("# only\n", "HB0012", (1, 1, 1, 1), None),
     ("", "HB0012", (1, 1, 1, 1), None),
-    ("description: see issue #12\n", "HB0013", (1, 24, 1, 27), None),
+    ("description: see order #12\n", "HB0013", (1, 24, 1, 27), None),
     ("- fix #3 of five\n", "HB0013", (1, 7, 1, 17), None),
     ("a: #12\n", "HB0013", (1, 4, 1, 7), None),
-    ("a: see\n  issue #12\nb: 1\n", "HB0013", (2, 9, 2, 12), None),
+    ("a: see\n  order #12\nb: 1\n", "HB0013", (2, 9, 2, 12), None),
 ]  # fmt: skip
 
 
@@ -106,7 +106,7 @@ SYNTAX = [
     ("a: \x07\n", "U+0007", (1, 4), "\\u0007"),
     ("a\0b\n", "U+0000", (1, 2), "\\u0000"),
     ("é: \ud800\n", "surrogate", (1, 4), "character"),
-    ("a: see\n  issue #12\n  or #13\n", "does not fit", (3, 3), "`#` in line"),
+    ("a: see\n  order #12\n  or #13\n", "does not fit", (3, 3), "`#` in line"),
     ("a: [see #12, b]\nc: 1\n", "`[`", (1, 4), "`#` in line 1"),
 ]  # fmt: skip
 
@@ -175,7 +175,7 @@ def test_warnings_past_the_bound_do_not_lose_documents() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "a: see issue # 12", "a: 'see issue #12'", "a: see issue#12", "a: string #comment",
+        "a: see order # 12", "a: 'see order #12'", "a: see order#12", "a: string #comment",
         "a: 5 #",
         "a: x y #!shebang", "a: x y #hermes-build: ignore[HB1201] why", "a: [b c] #12",
         "a: ## heading",
@@ -187,8 +187,8 @@ def test_an_ordinary_comment_is_no_cut_text(line: str) -> None:
 
 
 def test_a_block_keeps_its_numbers_of_issues() -> None:
-    values, findings = parsed("a: |\n  see issue #12\nb: >\n  and #13\n")
-    assert values == [{"a": "see issue #12\n", "b": "and #13\n"}]
+    values, findings = parsed("a: |\n  see order #12\nb: >\n  and #13\n")
+    assert values == [{"a": "see order #12\n", "b": "and #13\n"}]
     assert list(findings) == []
 
 

@@ -157,7 +157,7 @@ def test_what_json_cannot_hold_is_refused_with_its_line(
         ("title: yes", set()),
         ("title: true", {"HB1002"}),
         ("title:", {"HB1002"}),
-        ("title: see issue #12", {"HB0013"}),
+        ("title: see order #12", {"HB0013"}),
         ("title: C#, F# and A#", set()),
         ("title: a # b", set()),
         ("deprecated: {since: 1.10}", {"HB1002"}),

@@ -269,7 +269,7 @@ class Reader:
         match = GLUED.match(self._text, blank.end() if blank else end)
         if match is None or self._text.startswith("hermes-build:", match.end()):
             return
-        # Behind one word, a glued comment is mostly a comment; but `issue #12` is a number of one.
+        # Behind one word, a glued comment is mostly a comment; but `order #12` is a number of one.
         if node.value and " " not in node.value and not self._text[match.end()].isdigit():
             return
         if len(self._findings) >= MAX_FINDINGS:
