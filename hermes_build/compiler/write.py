@@ -290,7 +290,7 @@ def _report(error: Exception, root: Path, findings: Findings, outcome: str) -> N
             path = os.path.relpath(name, os.path.realpath(root)).replace(os.sep, "/")
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             advice = "make room on the disk"
-        elif error.errno in (errno.EISDIR, errno.EEXIST, errno.ENOTDIR, errno.EINVAL):
+        elif error.errno in (errno.EISDIR, errno.EEXIST, errno.ENOTDIR, errno.EINVAL, errno.ELOOP):
             advice = "move away what stands there"
     findings.add(
         "HB5008",
