@@ -206,12 +206,14 @@ def _check_keys(one: Binding, tool: Tool, locate: Locate, findings: Findings) ->
     """Report keys that a handler reads, and that no valid call can hold."""
     schema = tool.parameters
     closed = schema.get("additionalProperties") is False
-    if not one.keys or not closed or any(key in schema for key in _JOINS):
+    if one.keys is None or not closed or any(key in schema for key in _JOINS):
         return
     properties = schema.get("properties", {})
+    if one.keys.mentioned <= properties.keys():
+        return
     patterns = dict.fromkeys(schema.get("patternProperties", {}), True)
     judge = Judge({"patternProperties": patterns, "additionalProperties": False})
-    for key, span in one.keys:
+    for key, span in one.keys.places():
         if key in properties or (patterns and judge.refusal((), {key: None}) is None):
             continue
         pointer = ("parameters", "properties") if properties else ("parameters",)

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from hermes_build.compiler.argument_keys import Function, read_keys
+from hermes_build.compiler.argument_keys import Function, ReadKeys, keys_of, span_of
 from hermes_build.compiler.diagnostics import Findings, Span
 
 Style: TypeAlias = Literal["implements", "handler", "register"]
@@ -36,9 +36,9 @@ class Binding:
     """One registration. ``tool`` is the tool's name or, for ``implements``, its stub module's.
 
     ``is_async`` says which kind of function is registered, None where source does not tell.
-    ``keys`` are those that the function reads of its arguments, with their places. ``package`` is
-    the compiled package that it registers with, where that is another one than is compiled here;
-    the span is then of the import.
+    ``keys`` are those that the function may read of its arguments. ``package`` is the compiled
+    package that it registers with, where that is another one than is compiled here; the span is
+    then of the import.
     """
 
     tool: str
@@ -46,7 +46,7 @@ class Binding:
     span: Span
     style: Style
     is_async: bool | None = None
-    keys: tuple[tuple[str, Span], ...] = ()
+    keys: ReadKeys | None = None
     package: str = ""
 
     @property
@@ -128,7 +128,7 @@ class _Module:
         findings: Findings,
     ) -> None:
         self.name, self.package, self.path, self.findings = name, package, path, findings
-        self.lines = source.splitlines()
+        self.source, self.lines = source, source.splitlines()
         self.tools = f"{output}.tools."
         self.registry = f"{output}.registry.registry"
         self.names: dict[str, str] = {}
@@ -164,8 +164,7 @@ class _Module:
         """Add the keys that the function reads; it must serve this tool alone, and directly."""
         if function in self.wrapped:
             return one
-        keys = [(key, self.span(node)) for key, node in read_keys(function).items()]
-        return replace(one, keys=tuple(keys)) if keys else one
+        return replace(one, keys=keys_of(function, self.source, self.path, self.lines))
 
     def learn(self, statement: ast.stmt) -> None:
         """Note what a statement binds: imports, other names for them, constants, functions."""
@@ -351,21 +350,7 @@ class _Module:
         return ".".join([self.names[node.id], *reversed(attributes)])
 
     def span(self, node: ast.expr | ast.stmt) -> Span:
-        if isinstance(node, ast.Call):
-            node = node.func
-        end_line = node.end_lineno or node.lineno
-        return Span(
-            self.path,
-            node.lineno,
-            self.column(node.lineno, node.col_offset),
-            end_line,
-            self.column(end_line, node.end_col_offset or node.col_offset),
-        )
-
-    def column(self, line: int, offset: int) -> int:
-        """Characters from 1, where the parser counts bytes from 0."""
-        text = self.lines[line - 1] if line <= len(self.lines) else b""
-        return len(text[:offset].decode("utf-8", "replace")) + 1
+        return span_of(node, self.path, self.lines)
 
 
 def _argument(call: ast.Call, name: str, position: int) -> ast.expr | None:
