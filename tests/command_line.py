@@ -147,6 +147,13 @@ def project(root: Path, *names: str, settings: str = "", **files: str | bytes) -
     return write(root, {"pyproject.toml": f"[tool.hermes-build]\n{settings}", **specs, **files})
 
 
+def edit(root: Path, path: str, old: str, new: str) -> None:
+    """Replace a text that a file of a project holds."""
+    text = (root / path).read_text()
+    assert old in text
+    (root / path).write_text(text.replace(old, new))
+
+
 def contents(root: Path) -> dict[str, bytes]:
     """Every file of a project, without what one machine remembers."""
     return {
