@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -18,6 +19,8 @@ from hermes_build.compiler.nearest import did_you_mean
 from hermes_build.compiler.schema.part import Part
 from hermes_build.ir import JsonObject
 from hermes_build.nearest import nearest
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 MAX_DEPTH = 64
 """How many schemas may be inside each other; the deepest real one that we know has 11."""
@@ -112,6 +115,9 @@ def _rare(part: Part, pointer: Pointer, schema: JsonObject) -> bool:
             place = (*pointer, "patternProperties", one)
             sound = _pattern(part, one, place, key=True) and sound
     if "$schema" in schema and pointer:
+        # The engine resolves what is no whole URI against where the schema stands, and fails.
+        named = isinstance(schema["$schema"], str) and _SCHEME.match(schema["$schema"])
+        sound = bool(named) and sound
         part.report(
             "HB1109",
             "`$schema` may not be used inside a schema",
@@ -120,6 +126,7 @@ def _rare(part: Part, pointer: Pointer, schema: JsonObject) -> bool:
             key=True,
             label="a whole schema has one dialect",
             help=("remove it",),
+            severity=None if named else "error",
         )
     return sound
 
