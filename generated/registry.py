@@ -10,4 +10,5 @@ registry = frozen(
     "catalogue.jsonl",
     format=1,
     digest="6b2e828636f2e458dce302b9148547211a45c35733d5a302bee9479e72b7a043",
+    needs="0.1.0",
 )

@@ -15,6 +15,9 @@ This module imports nothing: the import of a frozen registry must stay within a 
 FORMAT = 1
 """The runtime format: a number that grows when older runtimes could misread a newer catalogue."""
 
+SINCE = "0.1.0"
+"""The first version of hermes-build whose runtime reads this format."""
+
 CATALOGUE = "catalogue.jsonl"
 """The catalogue's file name, beside the generated ``registry.py``."""
 

@@ -65,11 +65,16 @@ def compile_command(
     gc.set_threshold(50_000, 20, 20)
 
     def once() -> int:
-        project, findings = open_project(start)
-        memory = memory_of(project, no_cache)
         if check_only or show_diff:
-            return _compare(project, memory, findings, jobs, show_diff, report)
-        return _write(project, memory, findings, jobs, locked, report)
+            return _compare(start, no_cache, jobs, show_diff, report)
+        root = Path(root_of(start))
+        waiting = "another hermes-build is writing here; waiting for it"
+        findings = Findings()
+        with exclusive(root, findings, lambda: say(waiting)) as held:
+            if not held:
+                return report.show(findings, root, quiet=True)
+            # Whoever was waited for may have been followed by an edit: read only from here on.
+            return _write(start, no_cache, jobs, locked, report)
 
     if watch:
         from hermes_build.cli.watching import watch_project
@@ -92,42 +97,33 @@ def job_count(jobs: int | None) -> int:
     return os.cpu_count() or 1
 
 
-def _write(
-    project: Project,
-    memory: Memory,
-    findings: Findings,
-    jobs: int | None,
-    locked: bool,
-    report: Report,
-) -> int:
-    waiting = "another hermes-build is writing here; waiting for it"
-    with exclusive(project.root, findings, lambda: say(waiting)) as held:
-        if not held:
-            return report.show(tuple(findings), project.root, quiet=True)
-        made = build(project, memory, findings, jobs=job_count(jobs))
-        if made.tree is None or made.lock is None:
-            code = report.show(made.findings, project.root, quiet=True)
-            say_more_follows()
-            say("nothing was written")
-            return code
-        if locked and (late := stale_lock(project, made.lock)):
-            return report.show((*made.findings, *late), project.root, quiet=True)
-        writing = Findings()
-        if not lock_opens(project.root, LOCK, writing):
-            code = report.show((*made.findings, *writing), project.root, quiet=True)
-            say("nothing was written")
-            return code
-        _, owned = read_lock(project.root, LOCK, Findings())
-        changes = write(
-            project.root,
-            made.tree,
-            owned,
-            LOCK,
-            render(made.lock),
-            writing,
-            project.output_folder,
-        )
+def _write(start: str, no_cache: bool, jobs: int | None, locked: bool, report: Report) -> int:
+    project, findings = open_project(start)
+    memory = memory_of(project, no_cache)
+    made = build(project, memory, findings, jobs=job_count(jobs))
+    if made.tree is None or made.lock is None:
+        code = report.show(made.findings, project.root, quiet=True)
+        say_more_follows()
+        say("nothing was written")
+        return code
+    if locked and (late := stale_lock(project, made.lock)):
+        return report.show((*made.findings, *late), project.root, quiet=True)
+    writing = Findings()
+    if not lock_opens(project.root, LOCK, writing):
         code = report.show((*made.findings, *writing), project.root, quiet=True)
+        say("nothing was written")
+        return code
+    _, owned = read_lock(project.root, LOCK, Findings())
+    changes = write(
+        project.root,
+        made.tree,
+        owned,
+        LOCK,
+        render(made.lock),
+        writing,
+        project.output_folder,
+    )
+    code = report.show((*made.findings, *writing), project.root, quiet=True)
     if changes is not None and made.catalog is not None:
         for path in changes.edited:
             say(f"{path} had been edited by hand, and is as its sources give it again")
@@ -145,14 +141,9 @@ def _write(
     return code
 
 
-def _compare(
-    project: Project,
-    memory: Memory,
-    findings: Findings,
-    jobs: int | None,
-    show_diff: bool,
-    report: Report,
-) -> int:
+def _compare(start: str, no_cache: bool, jobs: int | None, show_diff: bool, report: Report) -> int:
+    project, findings = open_project(start)
+    memory = memory_of(project, no_cache)
     made = build(project, memory, findings, jobs=job_count(jobs))
     if made.tree is None or made.lock is None:
         code = report.show(made.findings, project.root, quiet=True)

@@ -37,7 +37,12 @@ def catalogue(
 
 def registry_module(renderer: Renderer, mark: str) -> str:
     """Return ``registry.py``, which opens the catalogue whose records have the digest ``mark``."""
-    values = {"catalogue": layout.CATALOGUE, "format": layout.FORMAT, "digest": mark}
+    values = {
+        "catalogue": layout.CATALOGUE,
+        "format": layout.FORMAT,
+        "digest": mark,
+        "needs": layout.SINCE,
+    }
     return renderer.render("registry.py.jinja", values)
 
 
