@@ -58,9 +58,7 @@ def test_document_runs_as_it_says(name: str, tmp_path: Path) -> None:
                     assert output.strip() == expected.strip(), command
 
 
-@pytest.mark.parametrize(
-    "name", [*DOCUMENTS, "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"]
-)
+@pytest.mark.parametrize("name", [*DOCUMENTS, "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"])
 def test_links_of_a_document_lead_somewhere(name: str) -> None:
     folder = (ROOT / name).parent
     targets = _LINK.findall((ROOT / name).read_text("utf-8"))

@@ -96,7 +96,7 @@ def quoted(text: str) -> str:
 
 def docstring(text: str) -> str:
     """Return a docstring: between three quotes where the text allows it, else as any literal."""
-    plain = text.isascii() and text.isprintable() and not set(text) & set("\\\"")
+    plain = text.isascii() and text.isprintable() and not set(text) & set('\\"')
     return f'"""{text}"""' if plain else literal(text)
 
 
