@@ -43,6 +43,22 @@ def resolve(root: Any, pointer: str, schema: Any) -> list[tuple[str, dict[str, A
     return list(found.items())
 
 
+def target(root: Any, reference: str) -> Any:
+    """What a local ``$ref`` leads to, by a pointer or by an anchor, or None."""
+    if reference == "#" or reference.startswith("#/"):
+        return lookup(root, _unquote(reference[1:]))
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            if "#" + str(node.get("$anchor")) == reference:
+                return node
+            waiting += node.values()
+        elif isinstance(node, list):
+            waiting += node
+    return None
+
+
 def escape(token: str) -> str:
     """A property's name as a token of a JSON pointer."""
     return token.replace("~", "~0").replace("/", "~1")

@@ -8,11 +8,13 @@ never fetched from anywhere.
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import islice
 from math import isfinite
 
 from hermes_build.runtime.defaults import make_plan, make_whole_plan
 from hermes_build.runtime.errors import Refusal
+from hermes_build.runtime.pointers import target
 from hermes_build.runtime.problems import place, tell
 from hermes_build.runtime.quick import make_strict
 from hermes_build.runtime.result import utf8
@@ -24,6 +26,9 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 200
 """Levels of nesting in arguments: schemas that hold themselves recurse natively with each level."""
+
+_MOST_LOOKS = 20_000
+"""The looks at arguments that reasons are gathered from: some hundreds of milliseconds."""
 
 _ROOT = "urn:hermes-build:schema"
 
@@ -42,6 +47,7 @@ class Arguments:
         "_is_valid",
         "_name",
         "_nullable",
+        "_schema",
         "_validator",
         "_whole",
         "fit_as_they_are",
@@ -51,6 +57,7 @@ class Arguments:
         from jsonschema_rs import Draft202012Validator
 
         self._name = name
+        self._schema = schema
         # Messages of the library begin with the value, which may be a whole file: masked here,
         # it is shown shortened at the end instead.
         self._validator = Draft202012Validator(schema, offline=True, mask="the value")
@@ -97,10 +104,22 @@ class Arguments:
             # a call that is right as it stands is then handed on as it stands.
             if filled is not value and self._is_valid(value):
                 return self._with_ints(value) if look.saw_floats else value
-            problems = tell(self._validator.iter_errors(filled))
+            problems = self._problems(filled)
         except ValueError as error:
             raise self._invalid(f"not JSON ({error})") from None
         raise self._invalid(problems)
+
+    def _problems(self, value: dict[str, Any]) -> str:
+        """What is wrong with arguments, unless telling it would take longer than anybody waits.
+
+        The library knows what it has seen of a recursive schema when it says yes or no, and not
+        when it gathers reasons: two branches that both go on inwards double them at each level.
+        """
+        from hermes_build.looks import multiplied
+
+        if multiplied(self._schema, value, partial(target, self._schema), _MOST_LOOKS):
+            return "they do not fit its schema, in more ways than can be listed; send flatter ones"
+        return tell(self._validator.iter_errors(value))
 
     def _with_ints(self, value: dict[str, Any]) -> dict[str, Any]:
         changed: dict[str, Any] = value if self._whole is None else self._whole.fill(value)
