@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -74,6 +75,15 @@ EXHAUSTING: dict[str, tuple[Callable[[], tuple[str, str]], set[str]]] = {
         lambda: (
             flow("a: {$ref: '#/$defs/L0'}", defs(
                 [f"{{not: {ref(n + 1)}, if: {ref(n + 1)}}}" for n in range(40)] + ["{}"])),
+            "",
+        ),
+        {"HB1116"},
+    ),
+    "references that double from level to level of a value": (
+        lambda: (
+            flow("a: {$ref: '#/$defs/L0'}", defs([
+                f"{{allOf: [{{properties: {{a: {ref(n + 1)}}}}}, {{properties: {{a: {ref(n + 1)}}}}}]}}"
+                for n in range(40)] + ["{}"])),
             "",
         ),
         {"HB1116"},
@@ -357,3 +367,65 @@ def test_a_files_name_is_never_more_than_its_name(tmp_path: Path, name: str) -> 
     assert lock is not None
     assert render(read(render(lock).decode())) == render(lock)
     assert all(name not in text for text in world.modules.values())
+
+
+RECURSIVE = {
+    "anyOf": [
+        {"type": "array", "items": {"$ref": "#/$defs/R"}},
+        {"type": "array", "items": {"$ref": "#/$defs/R"}, "minItems": 1},
+        {"type": "object", "additionalProperties": {"$ref": "#/$defs/R"}},
+        {"type": "string"},
+    ]
+}
+HANDLER = (
+    "from {generated}.registry import registry\n\n\n"
+    '@registry.handler("tool_x")\n'
+    "def handler(args, **context):\n"
+    "    return {'got': 1}\n"
+)
+
+
+def nested(levels: int, inner: Any) -> Any:
+    for _ in range(levels):
+        inner = [inner]
+    return inner
+
+
+@pytest.mark.parametrize(
+    ("part", "value", "says"),
+    [
+        pytest.param({"$ref": "#/$defs/R"}, nested(150, "x"), None, id="deep and right"),
+        pytest.param({"$ref": "#/$defs/R"}, nested(150, 1), "flatter", id="deep and wrong"),
+        pytest.param({"$ref": "#/$defs/R"}, nested(4, 1), "[0]", id="shallow and wrong"),
+        pytest.param({"$ref": "#/$defs/R"}, nested(250, 1), "levels deep", id="too deep"),
+        pytest.param(
+            {"type": "array", "items": {"type": "integer"}},
+            [*range(30_000), "x"],
+            "a[30000]: must be an integer",
+            id="large and wrong",
+        ),
+        pytest.param(
+            {"type": "string", "pattern": r"^(\w+\s?)*(?<!x)$"},
+            "word " * 60 + "!",
+            "takes too long",
+            id="a pattern that never ends",
+        ),
+        pytest.param(
+            {"type": "string", "pattern": "^(a+)+$"}, "a" * 5000 + "!", "must match", id="a pattern"
+        ),
+    ],
+)
+def test_no_arguments_hold_a_call_up(
+    tmp_path: Path, part: Any, value: Any, says: str | None
+) -> None:
+    """What a model sends is as little to be trusted as what a stranger declares."""
+    schema = {**thing(a=part), "$defs": {"R": RECURSIVE}}
+    world = compiled(tmp_path, spec(schema, handler=None), handlers={"h": HANDLER})
+    assert not world.errors
+    started = time.process_time()
+    answer = world.call("tool_x", {"a": value})
+    assert time.process_time() - started < SECONDS / 2
+    if says is None:
+        assert answer == {"got": 1}
+    else:
+        assert says in answer["error"]
