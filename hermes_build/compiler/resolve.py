@@ -21,6 +21,11 @@ _MOST_HOPS = 8
 """Hops of a circle that are shown, beside the one that closes it."""
 
 
+_DEVICES = frozenset(("con", "prn", "aux", "nul")) | {
+    f"{device}{number}" for device in ("com", "lpt") for number in range(1, 10)
+}
+
+
 class _Named(Protocol):
     @property
     def name(self) -> str: ...
@@ -140,6 +145,16 @@ def _confusable(tools: Iterable[Tool], locate: Locate, findings: Findings) -> No
                 tool=tool.name,
             )
             continue
+        if folded in _DEVICES:
+            findings.add(
+                "HB1006",
+                f"the module of the tool `{tool.name}` cannot be written on Windows",
+                locate(tool.place, "name"),
+                label="a device has this name there",
+                help=("give it another name",),
+                severity="warning",
+                tool=tool.name,
+            )
         other = seen.setdefault(folded, tool)
         if other is tool:
             continue

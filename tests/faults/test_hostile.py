@@ -81,9 +81,9 @@ EXHAUSTING: dict[str, tuple[Callable[[], tuple[str, str]], set[str]]] = {
     ),
     "references that double from level to level of a value": (
         lambda: (
-            flow("a: {$ref: '#/$defs/L0'}", defs([
-                f"{{allOf: [{{properties: {{a: {ref(n + 1)}}}}}, {{properties: {{a: {ref(n + 1)}}}}}]}}"
-                for n in range(40)] + ["{}"])),
+            flow("a: {$ref: '#/$defs/L0'}", defs(
+                [f"{{allOf: [{', '.join([f'{{properties: {{a: {ref(n + 1)}}}}}'] * 2)}]}}"
+                 for n in range(40)] + ["{}"])),
             "",
         ),
         {"HB1116"},

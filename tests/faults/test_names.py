@@ -52,7 +52,7 @@ def test_names_that_meet_are_refused_and_both_are_named(
 @pytest.mark.parametrize(
     "name",
     ["a", "_", "__", "a-", "A1", "a" * 64, "class", "None", "import", "registry", "tools",
-     "con", "self", "implements", "get", "call"],
+     "conn", "self", "implements", "get", "call"],
 )  # fmt: skip
 def test_a_name_that_every_provider_accepts_is_kept(tmp_path: Path, name: str) -> None:
     """After openai-agents-python#1167: names are neither shortened nor mangled."""
@@ -62,6 +62,11 @@ def test_a_name_that_every_provider_accepts_is_kept(tmp_path: Path, name: str) -
     assert world.module(name).implements.tool == name
     (definition,) = world.registry.get_definitions([name])
     assert definition["function"]["name"] == name
+
+
+@pytest.mark.parametrize("name", ["con", "NUL", "aux", "com1", "LPT9"])
+def test_a_name_that_one_platform_cannot_write_is_a_warning(tmp_path: Path, name: str) -> None:
+    assert compiled(tmp_path, spec(name=name)).found == [("HB1006", "warning")]
 
 
 def test_what_is_a_name_is_said_once() -> None:
