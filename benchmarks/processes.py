@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-COMMAND = [sys.executable, "-c", "from hermes_build.cli import main; main()"]
+COMMAND = [sys.executable, "-c", "from hermes_build.cli import script; script()"]
 """What the installed command ``hermes-build`` is made of."""
 
 

@@ -1,5 +1,5 @@
 """``python -m hermes_build``: the command line."""
 
-from hermes_build.cli import main
+from hermes_build.cli import script
 
-main()
+script()

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from hermes_build.cli import main
 
-PROGRAM = [sys.executable, "-P", "-c", "from hermes_build.cli import main; main()"]
+PROGRAM = [sys.executable, "-P", "-c", "from hermes_build.cli import script; script()"]
 """The console script, for a process of its own."""
 
 LOCK = "hermes-build.lock"

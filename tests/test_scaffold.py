@@ -32,7 +32,7 @@ def _write(root: Path, scaffold: Scaffold) -> None:
 
 def _run(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", "from hermes_build.cli import main; main()", *arguments],
+        [sys.executable, "-c", "from hermes_build.cli import script; script()", *arguments],
         cwd=root,
         capture_output=True,
         text=True,
