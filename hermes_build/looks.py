@@ -15,8 +15,14 @@ if TYPE_CHECKING:
     Pair: TypeAlias = tuple[Any, Any]
     Known: TypeAlias = dict[tuple[int, int], int]
 
-MOST_PAIRS = 300_000
-"""Where counting gives up: so many pairs take a second."""
+ANY = object()
+"""Stands for a value without content."""
+
+EVERY = object()
+"""Stands for a value that has something for each schema in another, once."""
+
+_MOST_STEPS = 2_000_000
+"""Where counting gives up: so many steps take a second or two."""
 
 _MANY = 10**15
 
@@ -25,12 +31,6 @@ _SINGLES = ("not", "if", "then", "else")
 _MAPS = ("dependentSchemas", "dependencies")
 _OF_PROPERTIES = ("additionalProperties", "unevaluatedProperties")
 _OF_ITEMS = ("items", "additionalItems", "contains", "unevaluatedItems")
-
-ANY = object()
-"""Stands for a value without content."""
-
-EVERY = object()
-"""Stands for a value that has something for each schema in another, once."""
 
 
 def count(schema: Any, value: Any, target: Callable[[str], Any], most: int, known: Known) -> int:
@@ -42,26 +42,48 @@ def count(schema: Any, value: Any, target: Callable[[str], Any], most: int, know
         target: what a ``$ref`` leads to; None where it leads nowhere.
         known: what was counted before by the same arguments but for the first; it is added to.
     """
-    start = (id(schema), id(value))
+    return _walk(schema, value, target, most, known)[0]
+
+
+def multiplied(schema: Any, value: Any, target: Callable[[str], Any], most: int) -> bool:
+    """Whether a value gets more than ``most`` looks because they multiply, not by being large."""
+    looks, steps = _walk(schema, value, target, _MANY, {})
+    return looks > max(most, 10 * steps)
+
+
+def _walk(
+    schema: Any, value: Any, target: Callable[[str], Any], most: int, known: Known
+) -> tuple[int, int]:
+    """Count looks; the steps that this takes are what they would be if each was taken once."""
+    start = _key(schema, value)
     pairs: dict[tuple[int, int], Pair] = {start: (schema, value)}
     # The walk keeps its own stack: a chain of references may be longer than Python's.
-    stack: list[tuple[tuple[int, int], list[Pair] | None]] = [(start, None)]
+    stack: list[tuple[tuple[int, int], list[tuple[int, int]] | None]] = [(start, None)]
+    steps = 1
     while stack:
         here, inner = stack.pop()
         if inner is not None:
-            total = 1 + sum(known[id(one), id(part)] for one, part in inner)
-            known[here] = min(total, most + 1)
+            known[here] = min(1 + sum(known[one] for one in inner), most + 1)
         elif here not in known:
             known[here] = 1  # for what leads back here at the same value, which odd schemas do
-            inner = list(_inside(*pairs[here], target))
+            inner = []
             stack.append((here, inner))
-            for pair in inner:
-                key = (id(pair[0]), id(pair[1]))
-                pairs[key] = pair
-                stack.append((key, None))
-        if len(known) > MOST_PAIRS:
-            return most + 1
-    return known[start]
+            for pair in _inside(*pairs[here], target):
+                one = _key(*pair)
+                inner.append(one)
+                if one not in known:
+                    pairs[one] = pair
+                    stack.append((one, None))
+            steps += len(inner)
+        if steps > _MOST_STEPS:
+            return most + 1, 0
+    return known[start], steps
+
+
+def _key(schema: Any, value: Any) -> tuple[int, int]:
+    """What tells a pair from others; values without content are all alike."""
+    has_content = value is EVERY or isinstance(value, dict | list)
+    return id(schema), id(value if has_content else ANY)
 
 
 def _inside(schema: Any, value: Any, target: Callable[[str], Any]) -> Iterator[Pair]:
@@ -113,9 +135,3 @@ def _in_list(schema: dict[str, Any], value: list[Any]) -> Iterator[Pair]:
         if isinstance(schema.get(key), dict):
             for one in value:
                 yield schema[key], one
-
-
-def multiplied(schema: Any, value: Any, target: Callable[[str], Any], most: int) -> bool:
-    """Whether a value gets more than ``most`` looks because they multiply, not by being large."""
-    known: Known = {}
-    return count(schema, value, target, _MANY, known) > max(most, 10 * len(known))

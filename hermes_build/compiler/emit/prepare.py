@@ -169,9 +169,7 @@ class _Preparation:
             return {}
         if not isinstance(schema, dict):
             raise CannotExpress(f"not a schema: {str(schema)[:60]!r}")
-        self.nodes += 1
-        if self.nodes > MAX_NODES:
-            raise CannotExpress(f"more than {MAX_NODES:,} parts once references are merged")
+        self.take(1)
         if depth > MAX_DEPTH:
             raise CannotExpress(f"nested deeper than {MAX_DEPTH} levels")
         kind = schema.get("type")
@@ -186,6 +184,12 @@ class _Preparation:
                 raise
             return {}  # No value ever comes here, so that any type is true of it.
         return self.choose(choices, path, depth, filled, top)
+
+    def take(self, parts: int) -> None:
+        """Count parts that the generator will have to write out."""
+        self.nodes += parts
+        if self.nodes > MAX_NODES:
+            raise CannotExpress(f"more than {MAX_NODES:,} parts once references are merged")
 
     def choose(
         self, choices: list[Node], path: str, depth: int, filled: bool, top: str | None
@@ -313,6 +317,7 @@ class _Preparation:
 
     def object(self, schema: Node, path: str, depth: int, filled: bool) -> Node:
         declared = schema.get("properties") or {}
+        self.take(len(declared))
         required = [
             name for name in schema.get("required") or () if declared.get(name) is not False
         ]
