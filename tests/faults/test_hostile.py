@@ -175,6 +175,10 @@ EXHAUSTING: dict[str, tuple[Callable[[], tuple[str, str]], set[str]]] = {
         lambda: (flow(many(5000, "p#: {type: object, properties: {x: {}}}")), ""),
         {"HB1120"},
     ),
+    "many properties that are true": (
+        lambda: (flow(many(90_000, "p#: true")), ""),
+        {"HB1120"},
+    ),
     "many unknown keywords": (
         lambda: (flow(f"a: {{{many(10_000, 'descriptiom#: 1')}}}"), ""),
         {"HB1109"},
