@@ -176,7 +176,7 @@ EXHAUSTING: dict[str, tuple[Callable[[], tuple[str, str]], set[str]]] = {
         {"HB1120"},
     ),
     "many properties that are true": (
-        lambda: (flow(many(90_000, "p#: true")), ""),
+        lambda: (flow(many(50_000, "p#: true")), ""),
         {"HB1120"},
     ),
     "many unknown keywords": (
