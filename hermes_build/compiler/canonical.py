@@ -6,6 +6,12 @@ import hashlib
 import json
 from typing import Any
 
+# Made once: `json.dumps` would make one for each of ten thousand tools.
+_SORTED = json.JSONEncoder(
+    sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+).encode
+_AS_IT_IS = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode
+
 
 def canonical(value: Any) -> bytes:
     """Return ``value`` as compact JSON with sorted keys, in UTF-8; equal values give equal bytes.
@@ -14,10 +20,16 @@ def canonical(value: Any) -> bytes:
         ValueError: the value holds NaN or an infinity.
         TypeError: the value is not made of JSON's types.
     """
-    text = json.dumps(
-        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
-    return text.encode("utf-8", "surrogatepass")
+    return _SORTED(value).encode("utf-8", "surrogatepass")
+
+
+def compact(value: Any) -> str:
+    """Return ``value`` as compact JSON with keys in the order that they have.
+
+    Raises:
+        ValueError: the value holds NaN or an infinity.
+    """
+    return _AS_IT_IS(value)
 
 
 def hexdigest(data: bytes) -> str:

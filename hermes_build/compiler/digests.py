@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
-from hermes_build.compiler.canonical import canonical, digest, hexdigest, value_digest
+from hermes_build.compiler.canonical import (
+    canonical,
+    compact,
+    digest,
+    hexdigest,
+    value_digest,
+)
 from hermes_build.compiler.emit.definition import definition
 from hermes_build.compiler.emit.registry import tool_record
 from hermes_build.compiler.keywords import strip_prompt
@@ -17,7 +22,7 @@ class Digests:
     """``args``, ``result``, ``prompt``, ``runtime`` and ``source`` are the lock's.
 
     ``schema`` is of both schemas whole, and ties a stub to the record that it was made from;
-    ``authored`` is of the same with keys in their written order, which the stub's text follows.
+    ``authored`` covers the same with keys in their written order, which the stub's text follows.
     """
 
     source: str
@@ -37,19 +42,16 @@ def digests(tool: Tool, source: str) -> Digests:
     schemas = {"parameters": tool.parameters}
     if tool.output_schema is not None:
         schemas["output_schema"] = tool.output_schema  # type: ignore[assignment]
-    prompt = _as_authored([definition(tool), tool.title])
+    prompt = digest(compact([definition(tool), tool.title]).encode())
+    authored = [prompt, tool.is_async, tool.output_schema]
     return Digests(
         source=source,
         args=value_digest(strip_prompt(tool.parameters)),
         result=None
         if tool.output_schema is None
         else value_digest(strip_prompt(tool.output_schema)),
-        prompt=digest(prompt),
+        prompt=prompt,
         runtime=value_digest(runtime),
         schema=hexdigest(canonical(schemas)),
-        authored=digest(_as_authored([schemas, tool.is_async])),
+        authored=digest(compact(authored).encode()),
     )
-
-
-def _as_authored(value: object) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-
+from hermes_build.compiler.canonical import compact
 from hermes_build.compiler.emit.definition import definition
 from hermes_build.ir import Tool
 
@@ -13,5 +12,5 @@ BYTES_PER_TOKEN = 4
 
 def definition_tokens(tool: Tool) -> int:
     """Estimate the tokens of a tool's definition: its compact JSON in UTF-8, by four bytes."""
-    text = json.dumps(definition(tool), ensure_ascii=False, separators=(",", ":"))
+    text = compact(definition(tool))
     return -(-len(text.encode()) // BYTES_PER_TOKEN)

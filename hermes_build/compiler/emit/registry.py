@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hermes_build import layout
-from hermes_build.compiler.canonical import hexdigest
+from hermes_build.compiler.canonical import compact, hexdigest
 from hermes_build.compiler.emit.definition import definition
 from hermes_build.compiler.emit.render import Renderer
 from hermes_build.ir import Catalog, Tool, Toolset
@@ -24,7 +23,7 @@ def catalogue(
     the schemas that its stub was made from.
     """
     lines = sorted(_records(catalog, modules, digests))
-    body = "".join(f"{key}\t{_compact(record)}\n" for key, record in lines).encode()
+    body = "".join(f"{key}\t{compact(record)}\n" for key, record in lines).encode()
     mark = hexdigest(body)
     header = {
         "format": layout.FORMAT,
@@ -32,7 +31,7 @@ def catalogue(
         "tools": len(catalog.tools),
         "toolsets": len(catalog.toolsets),
     }
-    return f"{layout.HEADER}\t{_compact(header)}\n".encode() + body, mark
+    return f"{layout.HEADER}\t{compact(header)}\n".encode() + body, mark
 
 
 def registry_module(renderer: Renderer, mark: str) -> str:
@@ -49,10 +48,6 @@ def registry_module(renderer: Renderer, mark: str) -> str:
 def package_module(renderer: Renderer, docstring: str) -> str:
     """Return an ``__init__.py`` that holds a docstring alone."""
     return renderer.render("package.py.jinja", {"docstring": docstring})
-
-
-def _compact(record: Mapping[str, Any]) -> str:
-    return json.dumps(record, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def _records(
