@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from hermes_build.compiler.diagnostics import Findings
+from hermes_build.compiler.emit.stubs import StubRequest, _parts
 from hermes_build.compiler.lock import read, render
 from hermes_build.compiler.memory import forgetful
 from hermes_build.compiler.pipeline import build
@@ -433,3 +434,17 @@ def test_no_arguments_hold_a_call_up(
         assert answer == {"got": 1}
     else:
         assert says in answer["error"]
+
+
+def test_a_batch_for_the_generator_is_bounded_by_size_as_well_as_number() -> None:
+    small = [StubRequest(f"s{nth}", thing(a={})) for nth in range(300)]
+    large = [
+        StubRequest(f"l{nth}", thing(**{f"p{at}": {"type": "string"} for at in range(5000)}))
+        for nth in range(20)
+    ]
+    for requests in (small, large, [*small, *large], large[:1]):
+        parts = list(_parts(requests, 128))
+        assert [one for part in parts for one in part] == requests
+        for part in parts:
+            assert 0 < len(part) <= 128
+            assert len(part) == 1 or sum(len(repr(one.parameters)) for one in part) <= 1_000_000

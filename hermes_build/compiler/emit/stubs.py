@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -15,6 +15,9 @@ from hermes_build.compiler.emit.prepare import CannotExpress, Node, Prepared, pr
 
 _ANY = {"args": "dict[str, Any]", "result": "Any"}
 _LEAST_A_PROCESS = 32
+_MOST_TEXT = 1_000_000
+"""Characters of the schemas of a part: real ones come to a third of it, a generator to 300 MB."""
+
 _ESCAPED_MARK = "\\ue000"
 # Characters that a reader of the source does not see, or that an editor takes for a line break.
 _HIDDEN = re.compile(
@@ -89,10 +92,21 @@ def make_stubs(requests: Sequence[StubRequest], kind: Kind, jobs: int = 1) -> di
     from hermes_build.compiler.emit.generator import CHUNK, spread
 
     size = min(CHUNK, max(_LEAST_A_PROCESS, -(-len(requests) // max(1, jobs))))
-    parts = [requests[start : start + size] for start in range(0, len(requests), size)]
-    found = spread(partial(_make_part, kind=kind), parts, jobs)
+    found = spread(partial(_make_part, kind=kind), list(_parts(requests, size)), jobs)
     stubs = [stub for part in found for stub in part]
     return {request.name: stub for request, stub in zip(requests, stubs, strict=True)}
+
+
+def _parts(requests: Sequence[StubRequest], size: int) -> Iterator[Sequence[StubRequest]]:
+    """Cut requests into parts of up to ``size``, none too large for the generator's memory."""
+    start = weight = 0
+    for at, request in enumerate(requests):
+        more = len(repr(request.parameters)) + len(repr(request.output_schema))
+        if at > start and (at - start >= size or weight + more > _MOST_TEXT):
+            yield requests[start:at]
+            start, weight = at, 0
+        weight += more
+    yield requests[start:]
 
 
 def _make_part(requests: Sequence[StubRequest], kind: Kind) -> list[Stub]:
