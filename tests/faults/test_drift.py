@@ -22,7 +22,7 @@ TYPED = "@tool_x.implements\n"
 REGISTER = "\n\nregistry.register(name='tool_x', handler=handler)\n"
 
 SHAPES = {
-    "hermes#64025 a plain dict": (BY_NAME, "def handler(args, **context):", "args", ""),
+    "hermes-agent#64025 a plain dict": (BY_NAME, "def handler(args, **context):", "args", ""),
     "an annotated dict": (BY_NAME, "def handler(given: dict, **context):", "given", ""),
     "another name": (BY_NAME, "def handler(params):", "params", ""),
     "typed": (TYPED, "def handler(args: tool_x.Args, **context):", "dict(args)", ""),
@@ -67,7 +67,7 @@ def source(decorator: str, head: str, value: str, tail: str) -> dict[str, str]:
 def test_every_argument_arrives_in_every_shape(
     tmp_path: Path, shape: tuple[str, str, str, str]
 ) -> None:
-    """After hermes#64025: the compiled schema is published, never what a signature looks like."""
+    """After hermes-agent#64025: the compiled schema is published, never what a signature looks like."""
     world = compiled(tmp_path, spec(SCHEMA, handler=None), handlers=source(*shape))
     assert not world.errors
     definition = world.registry.get_schema("tool_x")
@@ -79,8 +79,8 @@ def test_every_argument_arrives_in_every_shape(
 
 
 DRIFT = {
-    "hermes#64025 one catch-all": (BY_NAME, "def handler(**given):", "given", ""),
-    "hermes#32376 required there and not here": (
+    "hermes-agent#64025 one catch-all": (BY_NAME, "def handler(**given):", "given", ""),
+    "hermes-agent#32376 required there and not here": (
         BY_NAME,
         "def handler(query, limit, tags):",
         "query",
@@ -211,6 +211,6 @@ def failing(tmp_path: Path, body: str) -> World:
     ],
 )
 def test_whatever_a_handler_does_a_call_answers_in_json(tmp_path: Path, body: str) -> None:
-    """After hermes#19814: the contract is kept at the door, and nothing escapes."""
+    """After hermes-agent#19814: the contract is kept at the door, and nothing escapes."""
     answer = failing(tmp_path, body).call("tool_x")
     assert isinstance(answer, dict) and isinstance(answer["error"], str)

@@ -12,12 +12,12 @@ from hermes_build.runtime.errors import SchemaDriftError
 from tests.faults.world import World, compiled, documents, spec, thing, yaml
 
 MEETINGS: dict[str, tuple[list[str], str]] = {
-    "hermes#72032 a hyphen and an underscore": (["read-file", "read_file"], "HB1006"),
-    "hermes#72032 hyphens at other places": (["a-b_c", "a_b-c"], "HB1006"),
-    "hermes#72032 a dot": (["read.file", "read_file"], "HB1004"),
-    "hermes#72032 case": (["Read_File", "read_file"], "HB1006"),
-    "hermes#72032 case and a hyphen": (["Read-File", "read_file"], "HB1006"),
-    "hermes#52750 a server's part and a tool's": (["my_server-query", "my-server_query"], "HB1006"),
+    "hermes-agent#72032 a hyphen and an underscore": (["read-file", "read_file"], "HB1006"),
+    "hermes-agent#72032 hyphens at other places": (["a-b_c", "a_b-c"], "HB1006"),
+    "hermes-agent#72032 a dot": (["read.file", "read_file"], "HB1004"),
+    "hermes-agent#72032 case": (["Read_File", "read_file"], "HB1006"),
+    "hermes-agent#72032 case and a hyphen": (["Read-File", "read_file"], "HB1006"),
+    "hermes-agent#52750 a server's part and a tool's": (["my_server-query", "my-server_query"], "HB1006"),
     "langchain-mcp-adapters#605 one name twice": (["send_email", "send_email"], "HB1005"),
     "letters that look alike": (["read_file", "reаd_file"], "HB1004"),
     "the generated package": (["__init__", "read_file"], "HB1006"),
@@ -97,7 +97,7 @@ def test_an_alias_never_takes_a_name(
 
 
 def test_one_name_may_be_a_tool_and_a_toolset_and_each_is_found(tmp_path: Path) -> None:
-    """After hermes#30563: what shares a name is not hidden by it."""
+    """After hermes-agent#30563: what shares a name is not hidden by it."""
     world = compiled(
         tmp_path,
         documents(spec(name="web", toolset="web"), spec(name="fetch", toolset="web")),
@@ -114,7 +114,7 @@ SERVERS = yaml({"mcp_servers": {"web": {"command": "x"}}})
 
 
 def test_two_servers_of_one_name_are_refused(tmp_path: Path) -> None:
-    """After hermes#72032: also where they stand in two documents, or differ by a hyphen."""
+    """After hermes-agent#72032: also where they stand in two documents, or differ by a hyphen."""
     other = yaml({"mcp_servers": {"web": {"url": "https://example.org"}}})
     world = compiled(tmp_path, {"a.yaml": spec(), "b.yaml": SERVERS, "c.yaml": other})
     assert world.made.tree is None
@@ -125,7 +125,7 @@ def test_two_servers_of_one_name_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("names", [("foo-bar", "foo_bar"), ("web", "Web")])
 def test_servers_whose_tools_would_meet_are_refused(tmp_path: Path, names: tuple[str, str]) -> None:
-    """After hermes#72032."""
+    """After hermes-agent#72032."""
     rows = {name: {"command": "x"} for name in names}
     world = compiled(tmp_path, documents(spec(), yaml({"mcp_servers": rows})))
     assert world.made.tree is None
@@ -150,7 +150,7 @@ HOOK = '@registry.handler("tool_x")'
 
 
 def test_a_second_handler_in_source_is_found_while_compiling(tmp_path: Path) -> None:
-    """After hermes#84690."""
+    """After hermes-agent#84690."""
     world = compiled(tmp_path, spec(handler=None), handlers=two_handlers(HOOK, HOOK))
     assert world.errors == ["HB3003"]
 
@@ -168,7 +168,7 @@ def test_a_second_handler_in_source_is_found_while_compiling(tmp_path: Path) -> 
 def test_a_second_handler_at_run_time_is_refused_and_the_first_stays(
     tmp_path: Path, second: str
 ) -> None:
-    """After hermes#84690: in its own toolset too, by whichever way."""
+    """After hermes-agent#84690: in its own toolset too, by whichever way."""
     handler = (
         "from {generated}.registry import registry\n\n\n"
         f"{HOOK}\ndef one(args, **context):\n    return 'one'\n"
@@ -188,7 +188,7 @@ def test_a_second_handler_at_run_time_is_refused_and_the_first_stays(
 
 
 def test_an_override_is_said_and_changes_the_handler_alone(tmp_path: Path) -> None:
-    """After hermes#84690: the name and the schema are the spec's."""
+    """After hermes-agent#84690: the name and the schema are the spec's."""
     handler = (
         "from {generated}.registry import registry\n\n\n"
         f"{HOOK}\ndef one(args, **context):\n    return 'one'\n"
@@ -228,7 +228,7 @@ def test_an_override_is_said_and_changes_the_handler_alone(tmp_path: Path) -> No
     ids=str,
 )
 def test_a_passed_schema_that_is_not_the_specs_is_refused(tmp_path: Path, schema: Any) -> None:
-    """After agency-agents#717, hermes#84690: a bare schema, or one of another name."""
+    """After agency-agents#717, hermes-agent#84690: a bare schema, or one of another name."""
     world = compiled(tmp_path, spec())
     with pytest.raises(SchemaDriftError) as refused:
         world.registry.register("tool_x", schema=schema, handler=lambda args, **context: "x")
@@ -253,7 +253,7 @@ def test_a_call_by_any_text_says_that_there_is_no_such_tool(tmp_path: Path, name
 
 
 def test_a_definition_comes_once_by_whatever_names_it_is_asked_for(tmp_path: Path) -> None:
-    """After hermes#10511, hermes#18478."""
+    """After hermes-agent#10511, hermes-agent#18478."""
     world = compiled(
         tmp_path,
         documents(spec(name="a", aliases=["b", "c"], toolset="x"), spec(name="d", toolset="x")),

@@ -88,7 +88,7 @@ def test_a_lost_reference_from_elsewhere_is_an_error_too(
 
 
 WORDS = {
-    "hermes#55081 parameters called like keywords": thing(
+    "hermes-agent#55081 parameters called like keywords": thing(
         **{
             "$ref": {"type": "string"},
             "$defs": {"type": "string"},
@@ -107,7 +107,7 @@ WORDS = {
             "x-y": {"type": "string"},
         }
     ),
-    "hermes#55081 definitions called like keywords": {
+    "hermes-agent#55081 definitions called like keywords": {
         **thing(
             a={"$ref": "#/$defs/$defs"},
             b={"$ref": "#/$defs/properties"},
@@ -121,13 +121,13 @@ WORDS = {
             "$ref": {"type": "null"},
         },
     },
-    "hermes#27180 refs to siblings": thing(
+    "hermes-agent#27180 refs to siblings": thing(
         a={"type": "string"},
         b={"$ref": "#/properties/a"},
         c={"type": "array", "items": {"$ref": "#/properties/b"}},
         **{"a/b~c %": {"$ref": "#/properties/a~1b~0c%20%25/properties/d"} | thing(d={})},
     ),
-    "hermes#26439 boolean schemas": thing(
+    "hermes-agent#26439 boolean schemas": thing(
         v=True,
         w=False,
         x={"type": "array", "items": True},
@@ -146,7 +146,7 @@ WORDS = {
             "C": {"type": "null"},
         },
     },
-    "hermes#64587 lists of names in a map": {
+    "hermes-agent#64587 lists of names in a map": {
         **thing(a={}, b={}),
         "dependentRequired": {"a": ["b"]},
         "dependentSchemas": {"b": {"required": ["a"]}},
@@ -246,7 +246,7 @@ def test_what_fits_is_decided_once(
 
 
 CONDITIONS: dict[str, tuple[dict[str, Any], list[Any], list[Any]]] = {
-    "hermes#32376 if and then": (
+    "hermes-agent#32376 if and then": (
         {
             **thing(action={"enum": ["send", "list"]}, target={}, message={}),
             "required": ["action"],
@@ -256,17 +256,17 @@ CONDITIONS: dict[str, tuple[dict[str, Any], list[Any], list[Any]]] = {
         [{"action": "list"}, {"action": "send", "target": 1, "message": 2}],
         [{"action": "send"}, {"action": "send", "target": 1}, {}],
     ),
-    "hermes#32376 one of two": (
+    "hermes-agent#32376 one of two": (
         {**thing(a={}, b={}), "anyOf": [{"required": ["a"]}, {"required": ["b"]}]},
         [{"a": 1}, {"a": 1, "b": 2}],
         [{}],
     ),
-    "hermes#32376 one with another": (
+    "hermes-agent#32376 one with another": (
         {**thing(a={}, b={}), "dependentRequired": {"a": ["b"]}},
         [{}, {"b": 1}, {"a": 1, "b": 2}],
         [{"a": 1}],
     ),
-    "hermes#32376 at least so many": (
+    "hermes-agent#32376 at least so many": (
         {**thing(a={}, b={}), "minProperties": 1},
         [{"a": 1}],
         [{}],
@@ -288,8 +288,8 @@ def test_a_condition_holds_before_the_handler_runs(
 
 ROOTS: dict[str, tuple[Any, list[str]]] = {
     "WebMCP-org/npm-packages#117 an empty schema": ({}, ["HB1102"]),
-    "hermes#4897 a type of null": ({"type": None}, ["HB1102"]),
-    "hermes#4897 no type": ({"properties": {"a": True}}, ["HB1102"]),
+    "hermes-agent#4897 a type of null": ({"type": None}, ["HB1102"]),
+    "hermes-agent#4897 no type": ({"properties": {"a": True}}, ["HB1102"]),
     "typescript-sdk#1643 a union": (
         {"oneOf": [{"type": "object"}, {"type": "object"}]},
         ["HB1102"],
@@ -298,11 +298,11 @@ ROOTS: dict[str, tuple[Any, list[str]]] = {
     "a list": ({"type": "array"}, ["HB1102"]),
     "true": (True, ["HB1002"]),
     "text": ("object", ["HB1002"]),
-    "hermes#15032 a bare word for a property": (
+    "hermes-agent#15032 a bare word for a property": (
         {"type": "object", "properties": {"meta": "object"}},
         ["HB1101"],
     ),
-    "hermes#15032 a list of properties": (
+    "hermes-agent#15032 a list of properties": (
         {"type": "object", "properties": [{"name": "a"}]},
         ["HB1101"],
     ),

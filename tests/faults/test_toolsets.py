@@ -23,25 +23,25 @@ def toolsets(**sets: dict[str, Any]) -> str:
 
 
 RESOLVED: dict[str, tuple[dict[str, dict[str, Any]], dict[str, list[str]]]] = {
-    "hermes#17309 an exclude wins over every include": (
+    "hermes-agent#17309 an exclude wins over every include": (
         {
             "full": {"includes": ["web", "file", "inner"], "excludes": ["web_search"]},
             "inner": {"tools": ["web_search", "terminal"]},
         },
         {"full": ["read_file", "terminal", "write_file"]},
     ),
-    "hermes#17309 an exclude wins over its own list": (
+    "hermes-agent#17309 an exclude wins over its own list": (
         {"s": {"tools": ["web_search", "terminal"], "excludes": ["terminal"]}},
         {"s": ["web_search"]},
     ),
-    "hermes#17309 an exclude below does not reach above": (
+    "hermes-agent#17309 an exclude below does not reach above": (
         {
             "inner": {"includes": ["file"], "excludes": ["write_file"]},
             "outer": {"includes": ["inner", "file"]},
         },
         {"inner": ["read_file"], "outer": ["read_file", "write_file"]},
     ),
-    "hermes#57315 a composition owns nothing": (
+    "hermes-agent#57315 a composition owns nothing": (
         {"coding": {"tools": ["read_file", "terminal"]}},
         {"coding": ["read_file", "terminal"], "file": ["read_file", "write_file"]},
     ),
@@ -49,7 +49,7 @@ RESOLVED: dict[str, tuple[dict[str, dict[str, Any]], dict[str, list[str]]]] = {
         {"a": {"includes": ["b", "c"]}, "b": {"includes": ["file"]}, "c": {"includes": ["file"]}},
         {"a": ["read_file", "write_file"]},
     ),
-    "hermes#91757 the order of documents means nothing": (
+    "hermes-agent#91757 the order of documents means nothing": (
         {"a": {"includes": ["z"]}, "z": {"includes": ["y"]}, "y": {"includes": ["file"]}},
         {"a": ["read_file", "write_file"], "z": ["read_file", "write_file"]},
     ),
@@ -68,7 +68,7 @@ def test_a_toolset_is_the_same_for_the_compiler_and_the_runtime(
     wanted: dict[str, list[str]],
     backwards: bool,
 ) -> None:
-    """After hermes#73692: there is one resolver."""
+    """After hermes-agent#73692: there is one resolver."""
     rows = dict(reversed(sets.items())) if backwards else sets
     world = compiled(tmp_path, TOOLS, toolsets(**rows))
     assert not world.errors
@@ -85,40 +85,40 @@ def test_a_toolset_is_the_same_for_the_compiler_and_the_runtime(
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
-    "hermes#35618 a misspelt tool": ({"tools": ["read_fil"]}, "HB2001", "`read_file`"),
-    "hermes#35618 a misspelt toolset": ({"includes": ["fiel"]}, "HB2002", "`file`"),
-    "hermes#38798 a shortened name": ({"includes": ["termina"]}, "HB2002", "`terminal`"),
-    "hermes#97111 a misspelt exclude": (
+    "hermes-agent#35618 a misspelt tool": ({"tools": ["read_fil"]}, "HB2001", "`read_file`"),
+    "hermes-agent#35618 a misspelt toolset": ({"includes": ["fiel"]}, "HB2002", "`file`"),
+    "hermes-agent#38798 a shortened name": ({"includes": ["termina"]}, "HB2002", "`terminal`"),
+    "hermes-agent#97111 a misspelt exclude": (
         {"includes": ["file"], "excludes": ["writefile"]},
         "HB2001",
         "`write_file`",
     ),
-    "hermes#97111 an exclude of a toolset": (
+    "hermes-agent#97111 an exclude of a toolset": (
         {"includes": ["file"], "excludes": ["web"]},
         "HB2001",
         "toolset",
     ),
-    "hermes#97111 an exclude of what is not there": (
+    "hermes-agent#97111 an exclude of what is not there": (
         {"includes": ["file"], "excludes": ["web_search"]},
         "HB2005",
         "",
     ),
-    "hermes#97111 a key that another program has": (
+    "hermes-agent#97111 a key that another program has": (
         {"includes": ["file"], "disabled_toolsets": ["web"]},
         "HB1001",
         "",
     ),
-    "hermes#97111 a misspelt key": ({"inlcudes": ["file"], "tools": ["terminal"]}, "HB1001",
+    "hermes-agent#97111 a misspelt key": ({"inlcudes": ["file"], "tools": ["terminal"]}, "HB1001",
                                     "`includes`"),
-    "hermes#58679 names below another": ({"includes": [{"file": ["web"]}]}, "HB1002", ""),
-    "hermes#58679 a mapping for a list": ({"includes": {"file": None}}, "HB1002", ""),
-    "hermes#58679 text for a list": ({"tools": "read_file"}, "HB1002", ""),
+    "hermes-agent#58679 names below another": ({"includes": [{"file": ["web"]}]}, "HB1002", ""),
+    "hermes-agent#58679 a mapping for a list": ({"includes": {"file": None}}, "HB1002", ""),
+    "hermes-agent#58679 text for a list": ({"tools": "read_file"}, "HB1002", ""),
     "a number among names": ({"tools": [1]}, "HB1002", ""),
     "nothing among names": ({"tools": [None]}, "HB1002", ""),
     "null for a list": ({"tools": None}, "HB1002", ""),
-    "hermes#35618 an empty list": ({"tools": []}, "HB2004", ""),
-    "hermes#35618 nothing at all": ({}, "HB2004", ""),
-    "hermes#35618 everything excluded": (
+    "hermes-agent#35618 an empty list": ({"tools": []}, "HB2004", ""),
+    "hermes-agent#35618 nothing at all": ({}, "HB2004", ""),
+    "hermes-agent#35618 everything excluded": (
         {"tools": ["terminal"], "excludes": ["terminal"]},
         "HB2004",
         "",
@@ -130,7 +130,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
     "a guard that fails": ({"includes": ["file"], "guards": {"max_tools": 1}}, "HB2010", ""),
     "a guard that is misspelt": ({"includes": ["file"], "guards": {"max_tool": 9}}, "HB1001",
                                  "`max_tools`"),
-    "hermes#35358 a guard against a capability": (
+    "hermes-agent#35358 a guard against a capability": (
         {"tools": ["terminal", "pty"], "guards": {"forbid_tags": ["exec"]}},
         "HB2008",
         "",
@@ -184,7 +184,7 @@ def test_a_chain_of_includes_may_be_long(tmp_path: Path, length: int, closed: bo
 
 
 def test_a_toolset_that_nobody_declares_is_an_error_in_a_call(tmp_path: Path) -> None:
-    """After hermes#35618: unknown, empty and everything are three different answers."""
+    """After hermes-agent#35618: unknown, empty and everything are three different answers."""
     registry = compiled(tmp_path, TOOLS).registry
     assert registry.resolve_toolset("all") == sorted(registry.get_all_tool_names())
     assert registry.get_definitions([]) == []
@@ -194,7 +194,7 @@ def test_a_toolset_that_nobody_declares_is_an_error_in_a_call(tmp_path: Path) ->
 
 
 def test_tools_without_a_toolset_stay_out_of_all_but_the_whole(tmp_path: Path) -> None:
-    """After hermes#46171: nothing is appended to a set behind its back."""
+    """After hermes-agent#46171: nothing is appended to a set behind its back."""
     tools = documents(TOOLS, spec(name="loose"))
     world = compiled(tmp_path, tools, yaml({"name": "s", "includes": ["file", "web"]}))
     assert "loose" not in world.registry.resolve_toolset("s")

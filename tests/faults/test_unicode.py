@@ -35,7 +35,7 @@ HIDDEN = {
 
 @pytest.mark.parametrize("text", HIDDEN.values(), ids=HIDDEN)
 def test_hidden_characters_are_refused(tmp_path: Path, text: str) -> None:
-    """After hermes#80689."""
+    """After hermes-agent#80689."""
     world = compiled(tmp_path, spec(description=f"Reads {text} files."))
     assert world.codes == {"HB1203"}
 
@@ -88,7 +88,7 @@ PLACES: dict[str, dict[str, Any]] = {
 def test_no_place_that_a_model_reads_is_overlooked(
     tmp_path: Path, fields: dict[str, Any], handler: str
 ) -> None:
-    """After hermes#80689: names and data are read as well as prose."""
+    """After hermes-agent#80689: names and data are read as well as prose."""
     world = compiled(tmp_path, spec(handler=handler, **fields))
     severity = "error" if handler == "self" else "warning"
     assert ("HB1203", severity) in world.found
@@ -155,7 +155,7 @@ HANDLER = (
 def test_half_characters_never_reach_a_handler_or_a_model(
     tmp_path: Path, args: dict[str, Any]
 ) -> None:
-    """After hermes#102757."""
+    """After hermes-agent#102757."""
     schema = {**thing(id={"type": "string"}, reply={"type": "string"}, deep={})}
     world = compiled(tmp_path, spec(schema, handler=None), handlers={"h": HANDLER})
     result = world.registry.call("tool_x", args)
