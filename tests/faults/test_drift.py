@@ -67,7 +67,7 @@ def source(decorator: str, head: str, value: str, tail: str) -> dict[str, str]:
 def test_every_argument_arrives_in_every_shape(
     tmp_path: Path, shape: tuple[str, str, str, str]
 ) -> None:
-    """After hermes-agent#64025: the compiled schema is published, never what a signature looks like."""
+    """After hermes-agent#64025: what is published is the schema, never a signature."""
     world = compiled(tmp_path, spec(SCHEMA, handler=None), handlers=source(*shape))
     assert not world.errors
     definition = world.registry.get_schema("tool_x")

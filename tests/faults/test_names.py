@@ -17,7 +17,7 @@ MEETINGS: dict[str, tuple[list[str], str]] = {
     "hermes-agent#72032 a dot": (["read.file", "read_file"], "HB1004"),
     "hermes-agent#72032 case": (["Read_File", "read_file"], "HB1006"),
     "hermes-agent#72032 case and a hyphen": (["Read-File", "read_file"], "HB1006"),
-    "hermes-agent#52750 a server's part and a tool's": (["my_server-query", "my-server_query"], "HB1006"),
+    "hermes-agent#52750 server and tool": (["my_server-query", "my-server_query"], "HB1006"),
     "langchain-mcp-adapters#605 one name twice": (["send_email", "send_email"], "HB1005"),
     "letters that look alike": (["read_file", "reаd_file"], "HB1004"),
     "the generated package": (["__init__", "read_file"], "HB1006"),
