@@ -1,0 +1,12 @@
+"""How long hypothesis waits: a busy machine is no reason to fail.
+
+Under ``CI`` it has a profile of its own, which is as patient and draws the same examples each time.
+"""
+
+import os
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+if not os.environ.get("CI"):
+    settings.load_profile("patient")
