@@ -228,7 +228,24 @@ class _Batch:
 
     def _move(self, path: str) -> None:
         self.done.append((path, self._old(path)))
+        self._date(path)
         os.replace(self._at(self.temps[path]), self._at(path))
+
+    def _date(self, path: str) -> None:
+        """Give a module another second than the one that it replaces.
+
+        Python takes a source of equal second and size for the one that it has compiled already,
+        and a digest that changes leaves the size as it was.
+        """
+        if not path.endswith(".py"):
+            return
+        try:
+            old = int(os.lstat(self._at(path)).st_mtime)
+        except FileNotFoundError:
+            return
+        temp = self._at(self.temps[path])
+        if int(os.lstat(temp).st_mtime) <= old:
+            os.utime(temp, (old + 1, old + 1))
 
     def _prune(self, path: str) -> None:
         """Remove the folders that a file left empty, inside the output folder only."""
