@@ -22,15 +22,29 @@ class UnknownToolset(LookupError):
 
 
 class Refusal(Exception):
-    """A call that ends before its handler runs; ``fields`` are those of the error JSON.
+    """A call that ends with an error of ours; ``fields`` are those of the error JSON.
 
-    Raised and caught inside one call: callers of the registry never see it.
+    ``kind`` is the stable word for the error that hooks see. Raised and caught inside one call:
+    callers of the registry never see it.
     """
 
-    def __init__(self, message: str, **fields: object) -> None:
+    def __init__(self, message: str, kind: str = "refused", **fields: object) -> None:
         self.message = message
+        self.kind = kind
         self.fields = fields
         super().__init__(message)
+
+
+class HandlerTimeout(TimeoutError):
+    """A handler that did not end within its ``seconds``."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        super().__init__(f"no result within {seconds:g} s")
+
+
+class Unavailable(Exception):
+    """Raised by a tool's check function to say why the tool cannot be used here, in a sentence."""
 
 
 class HandlerImportError(ImportError):
