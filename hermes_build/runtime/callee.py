@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from hermes_build.runtime.registry import ToolRegistry
     from hermes_build.runtime.shapes import Binding
 
 
@@ -17,23 +18,60 @@ class Callee:
     """One tool, ready to be called: the parts of a call, looked up once.
 
     ``fits`` tells that what a model sent can be handed on as it is; ``accept`` turns it into what a
-    handler gets, or raises `Refusal`. ``handler`` takes ``(arguments, **context)`` whatever shape
-    the registered function has, and ``returns_text`` tells that it is sync and may return any text.
+    handler gets, or raises `Refusal`; ``accept_reporting`` also tells what it repaired. ``handler``
+    takes ``(arguments, **context)`` whatever shape the registered function has. ``timeout`` is in
+    seconds, None for none. Text of up to ``limit`` characters is a result as it is: -1 says that no
+    text is, since it has to be looked at.
     """
 
-    __slots__ = ("_output", "accept", "fits", "handler", "is_async", "name", "returns_text")
+    __slots__ = (
+        "_limit",
+        "_output",
+        "_registry",
+        "accept",
+        "accept_reporting",
+        "check",
+        "fits",
+        "handler",
+        "has_requirements",
+        "is_async",
+        "is_plain",
+        "limit",
+        "name",
+        "record",
+        "timeout",
+    )
 
-    def __init__(self, record: dict[str, Any], binding: Binding) -> None:
+    def __init__(self, registry: ToolRegistry, record: dict[str, Any], binding: Binding) -> None:
+        self._registry = registry
+        self.record = record
         self.name: str = record["name"]
         arguments = Arguments(self.name, record["schema"]["parameters"])
         self.fits = arguments.fit_as_they_are
         self.accept = arguments.accept
+        self.accept_reporting = getattr(
+            arguments, "accept_reporting", lambda args: (arguments.accept(args), ())
+        )
         self.handler: Callable[..., Any] = binding.call
         self.is_async: bool = binding.is_async
+        self.timeout: float | None = record.get("timeout_seconds")
+        self.check = registry.check_of(record)
+        self.has_requirements = bool(record.get("requires"))
         output = record.get("output_schema")
         self._output = None if output is None else Output(output)
-        self.returns_text = output is None and not binding.is_async
+        declared = record.get("max_result_chars")
+        self._limit = registry.default_max_result_chars if declared is None else declared
+        self.limit = self._limit if output is None else -1
+        self.is_plain = not (self.is_async or self.has_requirements or self.timeout is not None)
 
     def deliver(self, result: Any) -> Any:
         """The result as a model gets it; see `hermes_build.runtime.result.deliver`."""
         return deliver(self.name, result, self._output)
+
+    def shorten(self, result: Any, call_id: str) -> Any:
+        """The result itself, or a preview of text that is longer than the tool may return."""
+        if not isinstance(result, str) or len(result) <= self._limit:
+            return result
+        from hermes_build.runtime.store import shorten
+
+        return shorten(self.name, result, int(self._limit), self._registry.store, call_id)

@@ -1,8 +1,15 @@
-"""A call: one function whose lines are the order."""
+"""Driving a call: the short way for the usual one, and the whole pipeline for every other.
+
+The short way is `hermes_build.runtime.pipeline.steps` without the stages that would do nothing: a
+tool is on it while nothing is registered around calls, and the tool itself needs no look at its
+surroundings and no clock. What goes wrong there is told as the pipeline tells it.
+"""
 
 from __future__ import annotations
 
-from hermes_build.runtime.errors import Refusal
+from sys import modules
+
+from hermes_build.runtime.call import Call
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,9 +17,13 @@ if TYPE_CHECKING:
 
     from hermes_build.runtime.callee import Callee
     from hermes_build.runtime.registry import ToolRegistry
+    from hermes_build.runtime.session import Session
+
+TRACING = "opentelemetry.trace"
+"""The module whose presence says that the program may want a span of every call."""
 
 
-def dispatch(self: ToolRegistry, /, name: str, args: Any = None, **context: Any) -> Any:
+def call(self: ToolRegistry | Session, /, name: str, args: Any = None, **context: Any) -> Any:
     """Call a tool by name (or alias): validate its arguments, run its handler, return JSON text.
 
     Args:
@@ -26,49 +37,141 @@ def dispatch(self: ToolRegistry, /, name: str, args: Any = None, **context: Any)
         JSON text with ``error``; nothing but `KeyboardInterrupt` is raised.
     """
     try:
-        tool: Callee = self._ready.get(name) or self._prepare(name)
+        tool: Callee | None = self._ready.get(name)
+        if tool is None or TRACING in modules:
+            return _run(self.begin(name, args, context))
         try:
             arguments = args if tool.fits(args) else tool.accept(args)
         except ValueError:  # the quick look met what is no JSON; the closer one says what it is
             arguments = tool.accept(args)
         result = tool.handler(arguments, **context) if context else tool.handler(arguments)
-        if tool.returns_text and result.__class__ is str and result.isascii():
+        if result.__class__ is str and len(result) <= tool.limit and result.isascii():
             return result
-        if tool.is_async:
-            result = _wait(result)
-        return tool.deliver(result)
-    except Refusal as refusal:
-        return _refused(refusal)
+        return tool.shorten(tool.deliver(result), context.get("tool_call_id") or "")
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a handler is foreign code; SystemExit must not end the agent
-        return _failed(name, error)
+        return _failed(self.begin(name, args, context), error)
 
 
-def _wait(result: Any) -> Any:
-    # A function that was declared async without being a coroutine function may return plainly.
-    if not hasattr(result, "__await__"):
-        return result
-    from hermes_build.runtime.bridge import wait
+async def acall(
+    self: ToolRegistry | Session, /, name: str, args: Any = None, **context: Any
+) -> Any:
+    """Call a tool from async code, as `call` does; the caller's loop is never blocked.
 
-    return wait(result)
+    An async handler is awaited in the caller's loop, a sync one runs in a thread. Cancelling the
+    caller cancels the handler, and comes out as `asyncio.CancelledError`.
+    """
+    from hermes_build.runtime.pipeline import steps
+
+    begun = self.begin(name, args, context)
+    order = steps(begun)
+    with _observed(begun):
+        try:
+            tool = next(order)
+            try:
+                result = await _execute_async(begun, tool)
+            except BaseException as error:
+                if _caller_is_cancelled(error):
+                    begun.status = "cancelled"
+                order.throw(error)
+            else:
+                order.send(result)
+        except StopIteration as end:
+            return end.value
+    raise AssertionError("a call yields once")
 
 
-def _refused(refusal: Refusal) -> str:
-    from hermes_build.runtime.result import tool_error
+def _run(call: Call) -> Any:
+    from hermes_build.runtime.pipeline import steps
 
-    return tool_error(refusal.message, **refusal.fields)
+    order = steps(call)
+    with _observed(call):
+        try:
+            tool = next(order)
+            try:
+                result = _execute(call, tool)
+            except BaseException as error:
+                order.throw(error)
+            else:
+                order.send(result)
+        except StopIteration as end:
+            return end.value
+    raise AssertionError("a call yields once")
 
 
-def _failed(name: str, error: BaseException) -> str:
-    from logging import getLogger
+def _execute(call: Call, tool: Callee) -> Any:
+    """Run the handler, with the execution middleware around it."""
 
-    from hermes_build.runtime.errors import describe
-    from hermes_build.runtime.result import tool_error
+    def proceed(arguments: dict[str, Any]) -> Any:
+        if tool.is_async or tool.timeout is not None:
+            from hermes_build.runtime.bridge import invoke
 
-    text = describe(error)
-    try:
-        getLogger("hermes_build.runtime").error("Tool %s failed: %s", name, text, exc_info=error)
-    except Exception:  # an exception that cannot be printed must not break the call that reports it
-        getLogger("hermes_build.runtime").error("Tool %s failed: %s", name, text)
-    return tool_error(f"Tool execution failed: {text}")
+            return invoke(tool.handler, arguments, call.context, tool.is_async, tool.timeout)
+        return tool.handler(arguments, **call.context)
+
+    return call.registry.hooks.execute(call, proceed)
+
+
+async def _execute_async(call: Call, tool: Callee) -> Any:
+    from hermes_build.runtime.bridge import ainvoke
+
+    hooks = call.registry.hooks
+    if not hooks.wraps_execution:
+        return await ainvoke(
+            tool.handler, call.arguments, call.context, tool.is_async, tool.timeout
+        )
+    # Middleware is plain code, and runs in a thread; what it goes on to runs where it belongs.
+    from asyncio import get_running_loop, run_coroutine_threadsafe
+
+    loop = get_running_loop()
+
+    def proceed(arguments: dict[str, Any]) -> Any:
+        handled = ainvoke(tool.handler, arguments, call.context, tool.is_async, tool.timeout)
+        future = run_coroutine_threadsafe(handled, loop)
+        try:
+            return future.result()
+        except BaseException:
+            future.cancel()
+            raise
+
+    def wrapped(arguments: dict[str, Any]) -> Any:
+        return hooks.execute(call, proceed)
+
+    return await ainvoke(wrapped, call.arguments, {}, False, None)
+
+
+def _caller_is_cancelled(error: BaseException) -> bool:
+    """Whether the task that made the call was cancelled, rather than its handler alone."""
+    from asyncio import CancelledError, current_task
+
+    task = current_task()
+    return isinstance(error, CancelledError) and task is not None and task.cancelling() > 0
+
+
+def _observed(call: Call) -> Any:
+    if TRACING in modules:
+        from hermes_build.runtime.telemetry import observed
+
+        return observed(call)
+    return _UNOBSERVED
+
+
+class _Unobserved:
+    """A context manager that does nothing."""
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+
+_UNOBSERVED = _Unobserved()
+
+
+def _failed(call: Call, error: BaseException) -> Any:
+    from hermes_build.runtime.pipeline import settle
+
+    settle(call, error)
+    return call.result

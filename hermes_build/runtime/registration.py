@@ -43,8 +43,7 @@ def bind(registry: ToolRegistry, claim: Claim, override: bool) -> None:
             if present is not None and override:
                 _log_override(present, binding)
             registry._bindings[claim.tool] = binding
-            for name in [one for one, ready in registry._ready.items() if ready.name == claim.tool]:
-                del registry._ready[name]
+            registry._changed()
             return
     spec = spec_place(record) if record else None
     mismatches = tuple(Mismatch(claim.tool, *one, spec=spec, handler=place) for one in found)

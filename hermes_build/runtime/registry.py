@@ -13,22 +13,30 @@ import os
 from _thread import get_ident
 
 from hermes_build.layout import CATALOGUE, MODULE, TOOL
+from hermes_build.runtime.call import Call
 from hermes_build.runtime.catalogue import Catalogue, check_format
-from hermes_build.runtime.dispatch import dispatch
+from hermes_build.runtime.dispatch import acall, call
 from hermes_build.runtime.errors import HandlerImportError, Refusal
-from hermes_build.runtime.lookups import Lookups
+from hermes_build.runtime.lookups import DEFAULT_RESULT_CHARS, Lookups
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any, TypeVar
 
+    from hermes_build.runtime.availability import Availability
     from hermes_build.runtime.callee import Callee
     from hermes_build.runtime.entry import ToolEntry
+    from hermes_build.runtime.hooks import Hooks
     from hermes_build.runtime.mismatch import Mismatch
     from hermes_build.runtime.shapes import Binding
+    from hermes_build.runtime.store import ResultStore
 
     _F = TypeVar("_F", bound=Callable[..., Any])
+
+
+_ATTEMPTS = 3
+"""How often a tool is made ready while the registry keeps changing; then it is not kept."""
 
 
 def frozen(
@@ -63,7 +71,8 @@ def frozen(
 class ToolRegistry(Lookups):
     """A program's tools: what they are, who handles them, and the way to call them.
 
-    ``root`` is the folder that places in messages are relative to.
+    ``root`` is the folder that places in messages are relative to. ``store`` keeps the text of
+    results that are too long for a model, where the host program sets one.
     """
 
     def __init__(self, catalogue: Catalogue, digest: str, root: str) -> None:
@@ -71,35 +80,116 @@ class ToolRegistry(Lookups):
         self.root = root
         self._digest = digest
         self._bindings: dict[str, Binding] = {}
-        self._ready: dict[str, Callee] = {}
         self._failures: dict[str, HandlerImportError] = {}
         self._collected: tuple[int, list[Mismatch]] | None = None
+        self._callees: dict[str, Callee] = {}
+        self._ready: dict[str, Callee] = {}
+        self._generation = 0
+        self._hooks: Hooks | None = None
+        self._availability: Availability | None = None
+        self.store: ResultStore | None = None
+        self.default_max_result_chars: float = DEFAULT_RESULT_CHARS
 
     # Calling.
 
-    call = dispatch
-    dispatch = dispatch
+    call = call
+    dispatch = call
+    acall = acall
 
-    def _prepare(self, name: str) -> Callee:
-        """Make a tool ready for its first call. Raises `Refusal` where it cannot be called."""
+    def begin(self, name: str, args: Any, context: dict[str, Any]) -> Call:
+        """A call of this registry that is about to go through the pipeline."""
+        return Call(self, None, name, args, context)
+
+    def prepare(self, name: str) -> Callee:
+        """A tool, ready to be called; it is made ready at its first call.
+
+        Raises:
+            Refusal: where it cannot be called.
+        """
+        found = self._callees.get(name)
+        if found is not None:
+            return found
+        for _ in range(_ATTEMPTS):
+            # Importing a handler module changes the registry, and so may another thread: what was
+            # made of one state is never kept with the next.
+            before = self._generation
+            callee = self._make(name)
+            with self._lock:
+                if before == self._generation:
+                    self._callees[name] = callee
+                    if callee.is_plain and (self._hooks is None or self._hooks.is_idle):
+                        self._ready[name] = callee
+                    break
+        return callee
+
+    def _make(self, name: str) -> Callee:
         record = self.find(name)
         if record is None:
             from hermes_build.runtime.nearest import did_you_mean
 
             hint = did_you_mean(str(name), self.get_all_tool_names())
-            raise Refusal(f"Unknown tool: {name}.{hint}")
-        tool = record["name"]
+            raise Refusal(f"Unknown tool: {name}.{hint}", kind="unknown_tool")
         try:
-            binding = self.binding(tool)
+            binding = self.binding(record["name"])
         except (HandlerImportError, LookupError) as error:
-            raise Refusal(str(error.args[0])) from error
+            raise Refusal(str(error.args[0]), kind="unavailable") from error
         from hermes_build.runtime.callee import Callee
 
-        callee = Callee(record, binding)
-        with self._lock:
-            if self._bindings.get(tool) is binding:
-                self._ready[name] = callee
-        return callee
+        return Callee(self, record, binding)
+
+    @property
+    def generation(self) -> int:
+        """A number that grows with every change of what can be called or listed."""
+        return self._generation
+
+    @property
+    def hooks(self) -> Hooks:
+        """What is registered around calls."""
+        if self._hooks is None:
+            from hermes_build.runtime.hooks import Hooks
+
+            hooks = Hooks(self)
+            with self._lock:
+                if self._hooks is None:
+                    self._hooks = hooks
+        return self._hooks
+
+    @property
+    def availability(self) -> Availability:
+        """What tools need of their surroundings, and whether it is there."""
+        if self._availability is None:
+            from hermes_build.runtime.availability import Availability
+
+            availability = Availability()
+            with self._lock:
+                if self._availability is None:
+                    self._availability = availability
+        return self._availability
+
+    def check_of(self, record: dict[str, Any]) -> Callable[[], bool] | None:
+        """The check function of a tool whose spec promises one; its module is imported for it.
+
+        Where the module fails to import, the check raises `Unavailable` with the reason.
+        """
+        if not record.get("requires", {}).get("check"):
+            return None
+        try:
+            return self.binding(record["name"]).check_fn
+        except (HandlerImportError, LookupError) as error:
+            reason = str(error.args[0])
+
+        def lost() -> bool:
+            from hermes_build.runtime.errors import Unavailable
+
+            raise Unavailable(reason)
+
+        return lost
+
+    def _changed(self) -> None:
+        """Forget what was made ready, at the end of a change and under the lock."""
+        self._callees = {}
+        self._ready = {}
+        self._generation += 1
 
     # Handlers.
 

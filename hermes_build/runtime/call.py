@@ -1,0 +1,80 @@
+"""One call on its way through the pipeline: what hooks, middleware and spans look at."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from hermes_build.runtime.callee import Callee
+    from hermes_build.runtime.coercion import Repair
+    from hermes_build.runtime.registry import ToolRegistry
+    from hermes_build.runtime.session import Session
+
+
+class Call:
+    """What is known of one call, filled in as it proceeds.
+
+    ``tool_name`` is the name that was called, and the tool's own name as soon as it is found;
+    ``args`` what was sent; ``arguments`` what the handler gets, with ``repairs``. ``context`` goes
+    to the handler as keywords. ``status`` is ``ok``, ``error``, ``blocked`` or ``cancelled``;
+    ``error_type`` is a stable word for what went wrong, and ``error_message`` its sentence.
+    ``duration_ms`` is how long the handler ran, 0 where it did not.
+    """
+
+    __slots__ = (
+        "args",
+        "arguments",
+        "callee",
+        "context",
+        "duration_ms",
+        "error_message",
+        "error_type",
+        "registry",
+        "repairs",
+        "result",
+        "session",
+        "status",
+        "tool_name",
+    )
+
+    def __init__(
+        self,
+        registry: ToolRegistry,
+        session: Session | None,
+        tool_name: str,
+        args: Any,
+        context: dict[str, Any],
+    ) -> None:
+        self.registry = registry
+        self.session = session
+        self.tool_name = tool_name
+        self.args = args
+        self.context = context
+        self.callee: Callee | None = None
+        self.arguments: dict[str, Any] = args if isinstance(args, dict) else {}
+        self.repairs: tuple[Repair, ...] = ()
+        self.result: Any = None
+        self.duration_ms = 0
+        self.status = "ok"
+        self.error_type: str | None = None
+        self.error_message: str | None = None
+
+    @property
+    def record(self) -> dict[str, Any] | None:
+        """The tool as its spec declares it; None while it is not found."""
+        return self.callee.record if self.callee else None
+
+    def identity(self, name: str) -> str:
+        """An id of the context (``session_id``, ``task_id``, ...); empty where there is none."""
+        value = self.context.get(name)
+        return value if isinstance(value, str) else "" if value is None else str(value)
+
+    def fail(self, error_type: str, message: str, **fields: object) -> None:
+        """Make an error of this call: its result is JSON text with ``error`` and ``fields``."""
+        from hermes_build.runtime.result import tool_error
+
+        self.status = "blocked" if error_type == "plugin_block" else "error"
+        self.error_type = error_type
+        self.error_message = message
+        self.result = tool_error(message, **fields)

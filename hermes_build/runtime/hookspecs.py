@@ -1,0 +1,201 @@
+"""The hooks as pluggy knows them: their names, their arguments, and who implements them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+from hermes_build.runtime.errors import describe
+from hermes_build.runtime.hooks import NAMES
+from hermes_build.runtime.shapes import is_coroutine_function
+
+if TYPE_CHECKING:
+    from hermes_build.runtime.coercion import Repair
+
+PROJECT = "hermes_build"
+"""pluggy's name for these hooks."""
+
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+"""Marks a function of a plugin as one that implements the hook of its name."""
+
+
+class Specs:
+    """The hooks around a call. Ids are text, empty where the caller gave none."""
+
+    @hookspec
+    def pre_tool_call(
+        self,
+        tool_name: str,
+        args: dict[str, Any],
+        session_id: str,
+        task_id: str,
+        tool_call_id: str,
+        turn_id: str,
+        repairs: tuple[Repair, ...],
+    ) -> dict[str, str] | None:
+        """Called once a call, with validated arguments, before its handler.
+
+        Return None to let it pass, or ``{"action": "block", "message": ...}``. One that raises
+        blocks too.
+        """
+
+    @hookspec
+    def post_tool_call(
+        self,
+        tool_name: str,
+        args: dict[str, Any],
+        session_id: str,
+        task_id: str,
+        tool_call_id: str,
+        turn_id: str,
+        result: Any,
+        duration_ms: int,
+        status: str,
+        error_type: str | None,
+        error_message: str | None,
+        repairs: tuple[Repair, ...],
+    ) -> None:
+        """Called once a call, whatever came of it; what it returns or raises changes nothing."""
+
+    @hookspec
+    def transform_tool_result(
+        self,
+        tool_name: str,
+        args: dict[str, Any],
+        session_id: str,
+        task_id: str,
+        tool_call_id: str,
+        turn_id: str,
+        result: Any,
+        duration_ms: int,
+        status: str,
+        error_type: str | None,
+        error_message: str | None,
+        repairs: tuple[Repair, ...],
+    ) -> str | None:
+        """Called after ``post_tool_call``; the first text that is returned replaces the result."""
+
+
+class _InOrder(pluggy.PluginManager):
+    """Calls what was registered first, first: where pluggy calls what was registered last."""
+
+    def parse_hookimpl_opts(self, plugin: Any, name: str) -> Any:
+        opts = super().parse_hookimpl_opts(plugin, name)
+        if opts and not (opts.get("tryfirst") or opts.get("wrapper") or opts.get("hookwrapper")):
+            opts = {**opts, "trylast": True}
+        return opts
+
+
+def make_manager() -> pluggy.PluginManager:
+    """A manager that knows the three hooks and nothing else."""
+    manager = _InOrder(PROJECT)
+    manager.add_hookspecs(Specs)
+    return manager
+
+
+def enter(manager: pluggy.PluginManager, plugin: object, name: str | None) -> None:
+    """Register a plugin, and guard what may not break a call.
+
+    Raises:
+        ValueError: when it implements none of the hooks, or something that is none of them.
+    """
+    marked = [one for one in dir(plugin) if manager.parse_hookimpl_opts(plugin, one)]
+    strange = [one for one in marked if one not in NAMES]
+    if strange:
+        known = ", ".join(NAMES)
+        raise ValueError(f"{strange[0]!r} is no hook; the hooks are {known}")
+    if not marked:
+        raise ValueError(
+            f"{plugin!r} implements no hook: mark a function called {', '.join(NAMES)} with "
+            "`@hookimpl`"
+        )
+    for one in marked:
+        if is_coroutine_function(getattr(plugin, one)):
+            raise TypeError(f"the hook {one} must be a plain function: it is called without a loop")
+    try:
+        manager.register(plugin, name)
+    except pluggy.PluginValidationError as error:
+        raise ValueError(str(error)) from error
+    for caller in manager.get_hookcallers(plugin) or ():
+        if caller.name == "pre_tool_call":
+            continue
+        for implementation in caller.get_hookimpls():
+            wraps = implementation.wrapper or implementation.hookwrapper
+            if implementation.plugin is plugin and not wraps:
+                # One observer that fails must not silence the others.
+                implementation.function = _guarded(caller.name, implementation.function)  # type: ignore[misc]
+
+
+def leave(manager: pluggy.PluginManager, plugin: object) -> None:
+    """Take a plugin back, or the plugin that was made of a function."""
+    for _, one in manager.list_name_plugin():
+        if one is plugin or (isinstance(one, _OneFunction) and one.function is plugin):
+            manager.unregister(one)
+
+
+class _OneFunction:
+    """A plugin that is one function for one hook."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+
+def plugin_of(hook: str, function: Callable[..., Any]) -> object:
+    """A plugin that calls one function, with those of the hook's arguments that it takes.
+
+    Raises:
+        ValueError: for a name that is no hook, or an argument that the hook does not have.
+        TypeError: for what cannot be called, and for a coroutine function.
+    """
+    if hook not in NAMES:
+        raise ValueError(f"{hook!r} is no hook; the hooks are {', '.join(NAMES)}")
+    if not callable(function) or is_coroutine_function(function):
+        raise TypeError(f"a {hook} hook must be a plain function: it is called without a loop")
+    known = list(inspect.signature(getattr(Specs, hook)).parameters)[1:]
+    taken = _taken(function, known, hook)
+
+    def listener(*values: Any) -> Any:
+        return function(**dict(zip(taken, values, strict=True)))
+
+    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    signature = inspect.Signature([inspect.Parameter(name, kind) for name in taken])
+    listener.__signature__ = signature  # type: ignore[attr-defined]
+    plugin = _OneFunction(function)
+    setattr(plugin, hook, hookimpl(listener))
+    return plugin
+
+
+def _taken(function: Callable[..., Any], known: list[str], hook: str) -> list[str]:
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # built in, without a signature: it may take anything
+        return known
+    if any(one.kind is one.VAR_KEYWORD for one in parameters):
+        return known
+    named = [one for one in parameters if one.kind is not one.VAR_POSITIONAL]
+    for one in named:
+        if one.kind is one.POSITIONAL_ONLY or (one.name not in known and one.default is one.empty):
+            raise ValueError(
+                f"the hook {hook} has no argument {one.name!r} to pass by name; it has "
+                f"{', '.join(known)}"
+            )
+    return [one.name for one in named if one.name in known]
+
+
+def _guarded(hook: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def guarded(*values: Any) -> Any:
+        try:
+            return function(*values)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # foreign code, which observes and has no say
+            from logging import getLogger
+
+            getLogger("hermes_build.runtime").warning("A %s hook failed: %s", hook, describe(error))
+            return None
+
+    return guarded

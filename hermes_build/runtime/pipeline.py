@@ -1,0 +1,96 @@
+"""The order of a call: one function whose lines are the stages.
+
+It stops where the handler runs, since that is the one stage that differs between a sync and an
+async caller: `hermes_build.runtime.dispatch` drives it.
+"""
+
+from __future__ import annotations
+
+from time import monotonic
+
+from hermes_build.runtime.errors import HandlerTimeout, Refusal, describe
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Generator
+    from typing import Any
+
+    from hermes_build.runtime.call import Call
+    from hermes_build.runtime.callee import Callee
+
+
+def steps(call: Call) -> Generator[Callee, Any, Any]:
+    """Take a call from its name to what the model gets; every failure is JSON text with ``error``.
+
+    Yields the tool once, when its handler is due; the driver sends what the handler returned, or
+    throws what it raised.
+
+    Returns:
+        Text, or the multimodal envelope that the handler returned.
+    """
+    hooks = call.registry.hooks
+    try:
+        tool = _find(call)
+        _demand_grant(call)
+        _demand_availability(call, tool)
+        sent = hooks.change_arguments(call)
+        call.arguments, call.repairs = tool.accept_reporting(sent)
+        hooks.before(call)
+        started = monotonic()
+        try:
+            result = yield tool
+        finally:
+            call.duration_ms = int((monotonic() - started) * 1000)
+        call.result = tool.shorten(tool.deliver(result), call.identity("tool_call_id"))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a handler is foreign code; SystemExit must not end the agent
+        if call.status == "cancelled":  # by the caller, who waits for no answer
+            hooks.after(call)
+            raise
+        settle(call, error)
+    hooks.after(call)
+    return hooks.transform(call)
+
+
+def settle(call: Call, error: BaseException) -> None:
+    """Make the result of a call that something was raised in."""
+    if isinstance(error, Refusal):
+        call.fail(error.kind, error.message, **error.fields)
+        return
+    from logging import getLogger
+
+    log = getLogger("hermes_build.runtime")
+    if isinstance(error, HandlerTimeout):
+        message = f"Tool {call.tool_name} timed out: no result within {error.seconds:g} s."
+        log.warning("%s", message)
+        call.fail("timeout", message)
+        return
+    from hermes_build.runtime.sanitising import sanitise
+
+    text = describe(error)
+    try:
+        log.error("Tool %s failed: %s", call.tool_name, text, exc_info=error)
+    except Exception:  # an exception that cannot be printed must not break the call that reports it
+        log.error("Tool %s failed: %s", call.tool_name, text)
+    call.fail("handler_exception", sanitise(f"Tool execution failed: {text}"))
+
+
+def _find(call: Call) -> Callee:
+    call.callee = tool = call.registry.prepare(call.tool_name)
+    call.tool_name = tool.name
+    return tool
+
+
+def _demand_grant(call: Call) -> None:
+    session = call.session
+    if session is not None and not session.grants(call.tool_name):
+        raise Refusal(session.denial(call.tool_name), kind="not_granted")
+
+
+def _demand_availability(call: Call, tool: Callee) -> None:
+    if tool.has_requirements:
+        missing = call.registry.availability.missing(tool.record, tool.check)
+        if missing:
+            why = "; ".join(missing)
+            raise Refusal(f"Tool {tool.name} is not available here: {why}.", kind="unavailable")
