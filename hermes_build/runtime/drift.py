@@ -298,6 +298,11 @@ def equal(left: Any, right: Any) -> bool:
     return next(_unequal(left, right, ""), None) is None
 
 
+def differing(left: Any, right: Any) -> Iterator[str]:
+    """The JSON pointers at which two values differ, each as deep as it goes."""
+    return (pointer for pointer, _, _ in _unequal(left, right, ""))
+
+
 def _unequal(left: Any, right: Any, pointer: str) -> Iterator[tuple[str, Any, Any]]:
     """The places at which two JSON values differ, each as deep as it goes."""
     if isinstance(left, Mapping) and isinstance(right, Mapping):

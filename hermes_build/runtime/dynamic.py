@@ -1,0 +1,170 @@
+"""Dynamic schemas: what a running program rewrites of a tool's definition, where its spec lets it.
+
+A tool's ``dynamic_schema_overrides`` is called at each listing. It returns either parts of the
+function object (``{"description": ..., "parameters": ...}``), or values by JSON pointer
+(``{"/parameters/properties/model/enum": [...]}``). What comes out may differ from the declared
+schema at the declared pointers alone, keeps its name, and must be a schema itself. Otherwise the
+declared schema stands, and a warning names the tool.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from hermes_build.runtime.errors import describe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from hermes_build.runtime.coercion import Repair
+    from hermes_build.runtime.registry import ToolRegistry
+    from hermes_build.runtime.validation import Arguments
+
+_memos: WeakKeyDictionary[ToolRegistry, dict[str, tuple[Any, Any, dict[str, Any]]]]
+_memos = WeakKeyDictionary()
+"""By registry and tool: the overrides that were given last, the declared schema, what it became."""
+
+_warned: WeakKeyDictionary[ToolRegistry, set[tuple[str, str]]] = WeakKeyDictionary()
+
+_WORDS = frozenset({"description", "title", "examples", "$comment"})
+"""Keywords that say nothing about which arguments are valid."""
+
+
+def effective_schema(registry: ToolRegistry, record: dict[str, Any]) -> dict[str, Any]:
+    """``{"name", "description", "parameters"}`` of a tool as it is now, not to be changed.
+
+    Args:
+        record: the tool's record, as ``registry.find`` gives it.
+    """
+    static: dict[str, Any] = record["schema"]
+    try:
+        overrides = registry.binding(record["name"]).dynamic_schema_overrides
+    except (ImportError, LookupError) as error:
+        _warn(registry, record["name"], f"its handler is not there: {error}")
+        return static
+    if overrides is None:
+        return static
+    try:
+        given = overrides()
+        if not hasattr(given, "keys"):
+            raise _Broken(f"it returned {type(given).__name__}, not a dict")
+        memos = _memos.setdefault(registry, {})
+        memo = memos.get(record["name"])
+        # The declared schema may be another one by now: a plugin may have taken the tool's place.
+        if memo is not None and memo[0] == given and memo[1] == static:
+            return memo[2]
+        given = deepcopy(dict(given))
+        made = _made(static, given, record.get("dynamic", ()))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # foreign code, and a listing must not fail for it
+        why = str(error) if isinstance(error, _Broken) else f"it raised {describe(error)}"
+        _warn(registry, record["name"], why)
+        return static
+    memos[record["name"]] = (given, static, made)
+    return made
+
+
+def changes_validation(record: Mapping[str, Any]) -> bool:
+    """Whether what a tool declares as dynamic may change which arguments are valid."""
+    return any(pointer.rpartition("/")[2] not in _WORDS for pointer in record.get("dynamic", ()))
+
+
+class DynamicArguments:
+    """The gate in front of a handler whose schema a running program rewrites: see `Arguments`."""
+
+    __slots__ = ("_made", "_record", "_registry", "_schema")
+
+    def __init__(self, registry: ToolRegistry, record: dict[str, Any]) -> None:
+        self._registry = registry
+        self._record = record
+        self._schema: dict[str, Any] | None = None
+        self._made: Arguments | None = None
+
+    def fit_as_they_are(self, args: Any) -> bool:
+        """Whether arguments can be handed on without a change."""
+        return self._now().fit_as_they_are(args)
+
+    def accept(self, args: Any) -> dict[str, Any]:
+        """The arguments as a handler gets them. Raises `Refusal`."""
+        return self._now().accept(args)
+
+    def accept_reporting(self, args: Any) -> tuple[dict[str, Any], tuple[Repair, ...]]:
+        """The arguments as a handler gets them, and what was repaired. Raises `Refusal`."""
+        return self._now().accept_reporting(args)
+
+    def _now(self) -> Arguments:
+        from hermes_build.runtime.validation import Arguments
+
+        schema = effective_schema(self._registry, self._record)
+        made = self._made
+        if made is None or schema is not self._schema:
+            made = Arguments(self._record["name"], schema["parameters"])
+            self._made, self._schema = made, schema
+        return made
+
+
+class _Broken(Exception):
+    """Overrides that break a rule; the message says which."""
+
+
+def _made(
+    static: dict[str, Any], given: dict[str, Any], declared: tuple[str, ...] | list[str]
+) -> dict[str, Any]:
+    from hermes_build.runtime.drift import differing
+
+    made = deepcopy(static)
+    if given and all(isinstance(key, str) and key.startswith("/") for key in given):
+        for pointer, value in given.items():
+            _put(made, pointer, value)
+    else:
+        made.update(given)
+    for pointer in differing(static, made):
+        if not any(pointer == one or pointer.startswith(f"{one}/") for one in declared):
+            allowed = ", ".join(declared)
+            raise _Broken(f"it changes {pointer}, and the spec lets it change {allowed} alone")
+    if not isinstance(made.get("description"), str):
+        raise _Broken("the description that it gives is no text")
+    _demand_schema(made.get("parameters"))
+    return made
+
+
+def _put(root: dict[str, Any], pointer: str, value: Any) -> None:
+    *path, last = [part.replace("~1", "/").replace("~0", "~") for part in pointer[1:].split("/")]
+    node: Any = root
+    for part in path:
+        node = node[int(part)] if isinstance(node, list) else node.setdefault(part, {})
+    if isinstance(node, list):
+        node[int(last)] = value
+    else:
+        node[last] = value
+
+
+def _demand_schema(parameters: Any) -> None:
+    from jsonschema_rs import Draft202012Validator, meta
+
+    if not isinstance(parameters, dict) or parameters.get("type", "object") != "object":
+        raise _Broken("the parameters that it gives are no schema of an object")
+    try:
+        meta.validate(parameters)
+        Draft202012Validator(parameters, offline=True)
+    except Exception as error:  # the library has several kinds
+        raise _Broken(
+            f"the parameters that it gives are no JSON Schema ({describe(error)})"
+        ) from None
+
+
+def _warn(registry: ToolRegistry, tool: str, why: str) -> None:
+    warned = _warned.setdefault(registry, set())
+    if (tool, why) in warned:
+        return
+    warned.add((tool, why))
+    from logging import getLogger
+
+    getLogger("hermes_build.runtime").warning(
+        "dynamic_schema_overrides of %s is passed over, and its declared schema stands: %s",
+        tool,
+        why,
+    )
