@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 SEARCH, DESCRIBE, CALL = "tool_search", "tool_describe", "tool_call"
 
+NAMES = (SEARCH, DESCRIBE, CALL)
+
 _WORD = re.compile(r"\w+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _MOST_WORDS = 50
@@ -93,7 +95,7 @@ class Deferred:
     """
 
     def __init__(self, session: Session) -> None:
-        taken = sorted({SEARCH, DESCRIBE, CALL}.intersection(session.names))
+        taken = sorted(set(NAMES).intersection(session.names))
         if taken:
             raise ValueError(
                 f"A session with deferred tools has a {taken[0]!r} of its own: disable that tool."
@@ -118,7 +120,7 @@ class Deferred:
             The tool's name, its arguments, and None; or the answer as the third, where the call is
             answered here.
         """
-        gate = self._gates.get(name) if isinstance(name, str) else None
+        gate = self._gates.get(name) if name in NAMES else None
         if gate is None:
             return name, args, None
         try:

@@ -116,7 +116,7 @@ def _made(
     from hermes_build.runtime.drift import differing
 
     made = deepcopy(static)
-    if given and all(isinstance(key, str) and key.startswith("/") for key in given):
+    if given and all(str(key).startswith("/") for key in given):
         for pointer, value in given.items():
             _put(made, pointer, value)
     else:
@@ -151,9 +151,7 @@ def _demand_schema(parameters: Any) -> None:
         meta.validate(parameters)
         Draft202012Validator(parameters, offline=True)
     except Exception as error:  # the library has several kinds
-        raise _Broken(
-            f"the parameters that it gives are no JSON Schema ({describe(error)})"
-        ) from None
+        raise _Broken(f"the parameters that it gives are no schema ({describe(error)})") from None
 
 
 def _warn(registry: ToolRegistry, tool: str, why: str) -> None:

@@ -1,4 +1,4 @@
-"""What a model sees in one state of the world: made once, and handed out until something changes."""
+"""What a model sees in one state of the world: made once, kept until something changes."""
 
 from __future__ import annotations
 
@@ -47,10 +47,9 @@ class Listing:
             found += session._deferred.definitions()
         self._expires = looks.expires
         self._json: bytes | None = None
+        self.objects: FrozenList = freeze(found)
         if former is not None and former.objects == found:
             self.objects, self._json = former.objects, former._json
-        else:
-            self.objects = _frozen(found)
 
     def _schema(self, record: dict[str, Any]) -> dict[str, Any]:
         schema: dict[str, Any] = record["schema"]
@@ -84,8 +83,3 @@ class Listing:
             text = dumps(self.objects, ensure_ascii=False, separators=(",", ":"))
             self._json = text.encode()
         return self._json
-
-
-def _frozen(found: list[dict[str, Any]]) -> FrozenList:
-    frozen: FrozenList = freeze(found)
-    return frozen

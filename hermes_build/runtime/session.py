@@ -131,7 +131,7 @@ class Session:
             name, args, answer = self._deferred.unwrap(name, args)
             if answer is not None:
                 return answer
-        return call(self, name, args, **self._context(context))  # type: ignore[arg-type]
+        return call(self, name, args, **self._context(context))
 
     async def acall(self, name: str, args: Any = None, /, **context: Any) -> Any:
         """Call a granted tool from async code, as `ToolRegistry.acall` does."""
@@ -152,7 +152,7 @@ class Session:
         # Looked up in this order, a change in between leaves what was found with the old state: the
         # registry empties its own tools before those of its sessions.
         mine = self._ready
-        ready = registry._ready.get(name) if isinstance(name, str) else None
+        ready = registry._ready.get(name)
         if ready is not None and self.grants(ready.name):
             mine[name] = ready
         return Call(registry, self, name, args, context)
