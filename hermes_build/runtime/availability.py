@@ -38,11 +38,23 @@ class Availability:
             stays available, and the check is asked again the next time.
         clock: the time in seconds, from any start.
 
-    All three may be set later. Check functions are told apart by identity, and run while no lock is
-    held: a slow one holds up nobody but who asks for its tool, and two threads may run it at once.
+    All three may be set later. ``invalidations`` is how often `invalidate` was called.
+
+    Check functions are told apart by identity. They run while no lock is held: a slow one holds up
+    nobody but who asks for its tool, and two threads may run it at once.
     """
 
-    __slots__ = ("_checks", "_here", "_lock", "_room", "_warned", "clock", "grace", "ttl")
+    __slots__ = (
+        "_checks",
+        "_here",
+        "_lock",
+        "_room",
+        "_warned",
+        "clock",
+        "grace",
+        "invalidations",
+        "ttl",
+    )
 
     def __init__(
         self,
@@ -53,6 +65,7 @@ class Availability:
         self.ttl = ttl
         self.grace = grace
         self.clock = clock
+        self.invalidations = 0
         self._lock = allocate_lock()
         self._checks: dict[object, _Known] = {}
         self._here: dict[tuple[str, str], tuple[float, str | None, bool]] = {}
@@ -87,29 +100,30 @@ class Availability:
         with self._lock:
             self._checks = {}
             self._here = {}
+            self.invalidations += 1
 
-    def _ask(self, check: Callable[[], object], key: object) -> tuple[str | None, str | None]:
-        """Why a check says no, or None; and the reason of a hiccup that is passed over, or None."""
+    def _ask(self, check: Callable[[], object], key: object) -> _Verdict:
         table = self._checks
         known = table.get(key)
-        if known is not None and self.clock() - known.at < self.ttl:
-            return known.reason, None
+        if known is not None and self.clock() < known.at + self.ttl:
+            return _Verdict(check, known.reason, None, known.at + self.ttl)
         reason, final = _run(check)
         now = self.clock()
+        verdict = _Verdict(check, reason, None, now + self.ttl)
         with self._lock:
             if table is not self._checks:
-                return reason, None
+                return _Verdict(check, reason, None, now)
             known = table.get(key)
             good = None if known is None else known.good
             if reason is None:
                 table[key] = _Known(check, now, None, now)
-            elif good is not None and now - good < self.grace and not final:
-                return None, reason
+            elif good is not None and now < good + self.grace and not final:
+                return _Verdict(check, None, reason, now)
             else:
                 table[key] = _Known(check, now, reason, good)
             if len(table) > self._room:
                 self._drop_expired(table, now)
-        return reason, None
+        return verdict
 
     def _drop_expired(self, table: dict[object, _Known], now: float) -> None:
         """Keep a program that makes new check functions all the time from filling the memory."""
@@ -118,16 +132,18 @@ class Availability:
             del table[key]
         self._room = max(_ROOM, 2 * len(table))
 
-    def _look(self, kind: str, name: str, find: Callable[[str], bool]) -> bool:
-        """Whether a module or a command is here; it is looked for again when PATH has changed."""
+    def _look(self, kind: str, name: str, find: Callable[[str], bool]) -> tuple[bool, float]:
+        """Whether a module or a command is here, and when it is to be looked for again.
+
+        A command is looked for at once where PATH has changed.
+        """
         path = os.environ.get("PATH") if kind == "command" else None
-        known = self._here.get((kind, name))
-        if known is not None and known[1] == path and self.clock() - known[0] < self.ttl:
-            return known[2]
-        here = self._here
-        found = find(name)
-        here[kind, name] = (self.clock(), path, found)
-        return found
+        table = self._here
+        known = table.get((kind, name))
+        if known is None or known[1] != path or self.clock() >= known[0] + self.ttl:
+            found = find(name)
+            table[kind, name] = known = (self.clock(), path, found)
+        return known[2], known[0] + self.ttl
 
     def _warn(self, tool: str, reason: str, message: str) -> None:
         """Log a warning, unless the same was logged before."""
@@ -149,16 +165,22 @@ class Listing:
 
     Each check function runs once at most, whatever it says and however long the listing takes, and
     a variable, module or command that is there for one tool is there for all.
+
+    ``expires`` is when, by `Availability.clock`, something that was asked for is due to be asked
+    again, so that another listing might differ; None where nothing was that is remembered at all.
+    A hiccup is due at once. Variables do not count, and `Availability.invalidate` does not change
+    it: `Availability.invalidations` tells of that.
     """
 
-    __slots__ = ("_availability", "_checks", "_environ", "_here", "_quiet")
+    __slots__ = ("_availability", "_checks", "_environ", "_here", "_quiet", "expires")
 
     def __init__(self, availability: Availability, quiet: bool) -> None:
         self._availability = availability
         self._quiet = quiet
         self._environ: dict[str, str] | None = None
         self._here: dict[tuple[str, str], bool] = {}
-        self._checks: dict[object, tuple[object, str | None, str | None]] = {}
+        self._checks: dict[object, _Verdict] = {}
+        self.expires: float | None = None
 
     def missing(
         self, record: Mapping[str, Any], check: Callable[[], object] | None
@@ -167,13 +189,13 @@ class Listing:
         requires = record.get("requires")
         reasons = self._unmet(requires) if requires else ()
         if check is not None and not reasons:
-            reason, hiccup = self._asked(check)
-            if reason is not None:
-                reasons = (reason,)
-            elif hiccup is not None and not self._quiet:
+            verdict = self._asked(check)
+            if verdict.reason is not None:
+                reasons = (verdict.reason,)
+            elif verdict.hiccup is not None and not self._quiet:
                 self._availability._warn(
                     record["name"],
-                    hiccup,
+                    verdict.hiccup,
                     "Tool %s stays available, since its check succeeded a moment ago: %s",
                 )
         if reasons and not self._quiet:
@@ -195,22 +217,40 @@ class Listing:
     def _look(self, kind: str, name: str, find: Callable[[str], bool]) -> bool:
         found = self._here.get((kind, name))
         if found is None:
-            found = self._here[kind, name] = self._availability._look(kind, name, find)
+            found, due = self._availability._look(kind, name, find)
+            self._here[kind, name] = found
+            self._expire(due)
         return found
 
-    def _asked(self, check: Callable[[], object]) -> tuple[str | None, str | None]:
+    def _asked(self, check: Callable[[], object]) -> _Verdict:
         key = _key(check)
-        known = self._checks.get(key)
-        if known is None:
-            known = self._checks[key] = (check, *self._availability._ask(check, key))
-        return known[1], known[2]
+        verdict = self._checks.get(key)
+        if verdict is None:
+            verdict = self._checks[key] = self._availability._ask(check, key)
+            self._expire(verdict.due)
+        return verdict
+
+    def _expire(self, due: float) -> None:
+        self.expires = due if self.expires is None else min(due, self.expires)
+
+
+class _Verdict:
+    """Why a check says no (None means available), which failure was passed over, and until when.
+
+    It holds the check itself, so that no other can get its identity meanwhile.
+    """
+
+    __slots__ = ("check", "due", "hiccup", "reason")
+
+    def __init__(self, check: object, reason: str | None, hiccup: str | None, due: float) -> None:
+        self.check = check
+        self.reason = reason
+        self.hiccup = hiccup
+        self.due = due
 
 
 class _Known:
-    """The last verdict of a check: when, why not (None means available), and its last True.
-
-    It holds the check itself, so that no other can get its identity.
-    """
+    """What is kept of a check: when it was asked, why it said no, or None, and its last True."""
 
     __slots__ = ("at", "check", "good", "reason")
 
