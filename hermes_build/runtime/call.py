@@ -70,11 +70,11 @@ class Call:
         value = self.context.get(name)
         return value if isinstance(value, str) else "" if value is None else str(value)
 
-    def fail(self, error_type: str, message: str, **fields: object) -> None:
+    def fail(self, error_type: str, message: str, /, **fields: object) -> None:
         """Make an error of this call: its result is JSON text with ``error`` and ``fields``."""
         from hermes_build.runtime.result import tool_error
 
         self.status = "blocked" if error_type == "plugin_block" else "error"
-        self.error_type = error_type
+        self.error_type = str(fields.get("error_type", error_type))
         self.error_message = message
         self.result = tool_error(message, **fields)

@@ -158,14 +158,39 @@ def plugin_of(hook: str, function: Callable[..., Any]) -> object:
     known = list(inspect.signature(getattr(Specs, hook)).parameters)[1:]
     taken = _taken(function, known, hook)
 
-    def listener(*values: Any) -> Any:
-        return function(**dict(zip(taken, values, strict=True)))
+    def pick(values: dict[str, Any]) -> Any:
+        return function(**{name: values[name] for name in taken})
 
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    signature = inspect.Signature([inspect.Parameter(name, kind) for name in taken])
-    listener.__signature__ = signature  # type: ignore[attr-defined]
+    # pluggy reads from a function's code which arguments to pass.
+    def before(
+        tool_name: str,
+        args: Any,
+        session_id: str,
+        task_id: str,
+        tool_call_id: str,
+        turn_id: str,
+        repairs: Any,
+    ) -> Any:
+        return pick(locals())
+
+    def after(
+        tool_name: str,
+        args: Any,
+        session_id: str,
+        task_id: str,
+        tool_call_id: str,
+        turn_id: str,
+        result: Any,
+        duration_ms: int,
+        status: str,
+        error_type: Any,
+        error_message: Any,
+        repairs: Any,
+    ) -> Any:
+        return pick(locals())
+
     plugin = _OneFunction(function)
-    setattr(plugin, hook, hookimpl(listener))
+    setattr(plugin, hook, hookimpl(before if hook == "pre_tool_call" else after))
     return plugin
 
 

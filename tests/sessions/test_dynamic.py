@@ -1,0 +1,101 @@
+"""Overrides change what the spec lets them change, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.runtime_program import tool, write_program
+
+PARAMETERS = {
+    "type": "object",
+    "properties": {"model": {"type": "string", "enum": ["a"], "description": "Which."}},
+    "required": ["model"],
+    "additionalProperties": False,
+}
+
+
+def make(folder: Path, overrides: Any, dynamic: list[str]) -> Any:
+    registry = write_program(
+        folder, [tool("t", PARAMETERS, handler="external", dynamic=dynamic)]
+    ).registry
+    registry.register(
+        "t", handler=lambda args: json.dumps(args), dynamic_schema_overrides=overrides
+    )
+    return registry
+
+
+def schema(registry: Any) -> Any:
+    return registry.session().definitions()[0]["function"]
+
+
+def test_by_pointer_and_by_part_alike(tmp_path: Path) -> None:
+    pointer = "/parameters/properties/model/description"
+    one = make(tmp_path / "one", lambda: {pointer: "New."}, [pointer])
+    assert schema(one)["parameters"]["properties"]["model"]["description"] == "New."
+    parts = {"description": "Now.", "parameters": PARAMETERS}
+    two = make(tmp_path / "two", lambda: parts, ["/description"])
+    assert schema(two)["description"] == "Now."
+
+
+def raising() -> Any:
+    raise RuntimeError("no settings")
+
+
+@pytest.mark.parametrize(
+    ("overrides", "why"),
+    [
+        (raising, "RuntimeError"),
+        (lambda: {"name": "evil"}, "/name"),
+        (lambda: {"parameters": "oops"}, "/parameters"),
+        (lambda: {"parameters": {"type": "object"}}, "/parameters/properties"),
+        (lambda: {"/parameters/required": []}, "/parameters/required"),
+        (lambda: {"description": 3}, "no text"),
+        (lambda: {"strict": True}, "/strict"),
+        (lambda: None, "NoneType"),
+        (lambda: ["description"], "list"),
+        (lambda: {"/parameters/properties/model/enum/x/y": 1}, "raised"),
+    ],
+)
+def test_what_breaks_the_rule_leaves_the_declared_schema_and_warns(
+    tmp_path: Path, overrides: Any, why: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    registry = make(tmp_path, overrides, ["/description"])
+    with caplog.at_level(logging.WARNING):
+        assert schema(registry) == registry.get_schema("t")
+        schema(registry)
+    (record,) = [one for one in caplog.records if "dynamic_schema_overrides of t" in one.message]
+    assert why in record.message
+
+
+def test_what_comes_out_must_be_a_schema(tmp_path: Path) -> None:
+    at = "/parameters/properties/model"
+    for broken in ({"type": "nonsense"}, {"pattern": "("}, {"$ref": "#/$defs/none"}):
+        registry = make(tmp_path / str(abs(hash(str(broken)))), lambda one=broken: {at: one}, [at])
+        assert schema(registry) == registry.get_schema("t")
+
+
+def test_a_call_is_held_against_the_schema_that_was_listed(tmp_path: Path) -> None:
+    models = ["a"]
+    at = "/parameters/properties/model/enum"
+    registry = make(tmp_path, lambda: {at: models}, [at])
+    session = registry.session()
+    assert "error" in json.loads(session.call("t", {"model": "b"}))
+    models.append("b")
+    assert schema(registry)["parameters"]["properties"]["model"]["enum"] == ["a", "b"]
+    assert json.loads(session.call("t", {"model": "b"})) == {"model": "b"}
+    models.remove("a")
+    assert "error" in json.loads(session.call("t", {"model": "a"}))
+
+
+def test_changing_what_overrides_returned_later_changes_nothing_before(tmp_path: Path) -> None:
+    given = {"description": "One."}
+    registry = make(tmp_path, lambda: given, ["/description"])
+    first = registry.session().definitions()
+    given["description"] = "Two."
+    assert first[0]["function"]["description"] == "One."
+    assert schema(registry)["description"] == "Two."
