@@ -82,13 +82,15 @@ def test_the_overview_names_every_toolset_and_tool(compiled: Path) -> None:
     assert lines[0] == "3 toolsets"
     assert "2 tools" in lines
     for name in ("editing", "file", "reading", "read_file", "write_file"):
-        assert any(line.startswith(f"  {name} ") for line in lines), name
+        # The first character may be a mark: whether a tool can be used here depends on the machine.
+        assert any(line[1:].startswith(f" {name} ") for line in lines), name
     assert all(len(line) <= 100 for line in lines)
     assert "    Only looks, never touches." in lines
 
 
 def test_a_tool_is_shown_as_a_model_sees_it(compiled: Path) -> None:
-    done = hermes(compiled, "show", "read_file")
+    environment = {"HOME": "somewhere"}
+    done = hermes(compiled, "show", "read_file", env=environment)
     assert done.code == 0
     for line in (
         "  title: Read a file",
@@ -97,11 +99,12 @@ def test_a_tool_is_shown_as_a_model_sees_it(compiled: Path) -> None:
         "  annotations: read_only yes, destructive no",
         "  requires: env HOME, platforms linux, macos",
         "  timeout_seconds: 2.5",
+        "  available here: yes",
         '            "default": 10',
     ):
         assert line in done.out.splitlines(), line
     assert "what it returns" in done.out
-    assert hermes(compiled, "show", "cat_file").out == done.out
+    assert hermes(compiled, "show", "cat_file", env=environment).out == done.out
 
 
 def test_a_toolset_is_shown_with_the_reason_for_each_tool(compiled: Path) -> None:
