@@ -81,7 +81,7 @@ class Plan:
             if key not in value:
                 if filled is value:
                     filled = dict(value)
-                filled[key] = deepcopy(default)
+                filled[key] = deepcopy(default) if isinstance(default, _CONTAINERS) else default
         return filled
 
     def _fill_array(self, value: list[Any]) -> list[Any]:

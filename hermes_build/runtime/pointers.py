@@ -59,6 +59,20 @@ def target(root: Any, reference: str) -> Any:
     return None
 
 
+def refers(schema: Any) -> bool:
+    """Whether a reference stands anywhere in a schema."""
+    waiting = [schema]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            if "$ref" in node or "$dynamicRef" in node:
+                return True
+            waiting += node.values()
+        elif isinstance(node, list):
+            waiting += node
+    return False
+
+
 def escape(token: str) -> str:
     """A property's name as a token of a JSON pointer."""
     return token.replace("~", "~0").replace("/", "~1")

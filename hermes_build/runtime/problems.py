@@ -22,6 +22,9 @@ _VALUE_CHARS = 80
 _MESSAGE_CHARS = 300
 """How much of one demand is shown: an enum may list thousands of members."""
 
+_NAME_CHARS = 40
+"""How much of an unexpected name is shown."""
+
 _MEMBERS = 20
 """How many members of an enum are listed."""
 
@@ -75,12 +78,23 @@ _DEMANDS: dict[str, Callable[[dict[str, Any]], str]] = {
 }
 
 
-def tell(problems: Iterable[Any]) -> str:
-    """The first problems that a validator (masked as ``the value``) found, and how many more."""
-    sentences = [sentence for one in problems for sentence in _sentences(one)]
-    shown = sentences[:_SHOWN]
-    if len(sentences) > _SHOWN:
-        shown.append(f"and {len(sentences) - _SHOWN} more")
+def tell(problems: Iterable[Any], schema: Any) -> str:
+    """The first problems that a validator (masked as ``the value``) found, and how many more.
+
+    Args:
+        problems: the validator's errors.
+        schema: what it validates, for the names that a misspelt one may have been meant to be.
+    """
+    shown: list[str] = []
+    more = 0
+    for one in problems:
+        if len(shown) > _SHOWN:
+            more += 1
+        else:
+            shown += _sentences(one, schema)
+    more += len(shown) - _SHOWN
+    if more > 0:
+        shown[_SHOWN:] = [f"and {more} more"]
     return utf8("; ".join(shown))
 
 
@@ -107,17 +121,20 @@ def shorten_text(text: Any, limit: int = _VALUE_CHARS) -> str:
     return text if left <= 0 else f"{text[:limit]}… ({left} more characters)"
 
 
-def _sentences(error: Any) -> Iterator[str]:
+def _sentences(error: Any, schema: Any) -> Iterator[str]:
     """One problem; where a single branch of a union was meant, that branch's problems instead."""
-    if error.kind.name in ("anyOf", "oneOf"):
+    name = error.kind.name
+    if name in ("anyOf", "oneOf"):
         meant = [one for one in error.kind.as_dict()["context"] if one and _was_meant(one, error)]
         if len(meant) == 1:
             for one in meant[0]:
-                yield from _sentences(one)
+                yield from _sentences(one, schema)
             return
     where = place(error.instance_path)
-    demand = shorten_text(_demand(error), _MESSAGE_CHARS)
-    if error.kind.name not in _ABOUT_NAMES:
+    demand = _demand(error, schema)
+    if name != "additionalProperties":  # its end is the hint
+        demand = shorten_text(demand, _MESSAGE_CHARS)
+    if name not in _ABOUT_NAMES:
         demand += f", but is {_described(error.instance)}"
     yield f"{where}: {demand}" if where else demand
 
@@ -127,19 +144,56 @@ def _was_meant(branch: list[Any], error: Any) -> bool:
     return not any(one.kind.name in _IDENTITY and list(one.instance_path) == here for one in branch)
 
 
-def _demand(error: Any) -> str:
+def _demand(error: Any, schema: Any) -> str:
     name = error.kind.name
     if name in ("anyOf", "oneOf"):
-        return _union(error)
+        return _union(error, schema)
     kind = error.kind.as_dict()
+    if name == "additionalProperties":
+        return _unexpected(error, kind["unexpected"], schema)
     if name == "propertyNames":
         inner = kind["error"]
-        return f"the name {shorten(inner.instance)} {_demand(inner)}"
+        return f"the name {shorten(inner.instance)} {_demand(inner, schema)}"
     words = _DEMANDS.get(name)
     return words(kind) if words else str(error.message)
 
 
-def _union(error: Any) -> str:
+def _unexpected(error: Any, names: list[str], schema: Any) -> str:
+    """Which properties there may not be, and which ones they were most likely meant to be."""
+    from hermes_build.nearest import nearest
+    from hermes_build.runtime.pointers import escape, lookup
+
+    path = [escape(str(one)) for one in error.schema_path[:-1]]
+    parent = lookup(schema, "".join(f"/{one}" for one in path))
+    properties = parent.get("properties", {}) if isinstance(parent, dict) else {}
+    # A property that is there already was not misspelt.
+    free = [one for one in properties if one not in error.instance]
+    near = {one: nearest(one, free) for one in names[:_SHOWN]}
+    meant = {one: found for one, found in near.items() if found}
+    if meant and len(names) == 1:
+        hint = f", did you mean '{meant[names[0]]}'?"
+    elif meant:
+        pairs = [f"'{found}' for {_quoted(one)}" for one, found in meant.items()]
+        hint = f", did you mean {' and '.join(pairs)}?"
+    elif isinstance(parent, dict) and "patternProperties" not in parent:
+        hint = f"; there are only {_listed([*properties])}" if properties else "; there are none"
+    else:
+        hint = ""
+    verb = "was" if len(names) == 1 else "were"
+    return f"Additional properties are not allowed ({_listed(names)} {verb} unexpected{hint})"
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(map(_quoted, names[:_SHOWN]))
+    left = len(names) - _SHOWN
+    return shown if left <= 0 else f"{shown} and {left} others"
+
+
+def _quoted(name: str) -> str:
+    return f"'{shorten_text(name, _NAME_CHARS)}'"
+
+
+def _union(error: Any, schema: Any) -> str:
     """What each branch wanted, in one sentence where all of them speak of the value itself."""
     here = list(error.instance_path)
     branches = [one[0] for one in error.kind.as_dict()["context"] if one]
@@ -151,7 +205,7 @@ def _union(error: Any) -> str:
     wanted = []
     for one in branches:
         inner = place(list(one.instance_path)[len(here) :])
-        wanted.append(f"{inner}: {_demand(one)}" if inner else _demand(one))
+        wanted.append(f"{inner}: {_demand(one, schema)}" if inner else _demand(one, schema))
     return f"must fit one of its alternatives ({'; '.join(dict.fromkeys(wanted))})"
 
 

@@ -76,7 +76,7 @@ def make_strict(
         if may_be_null:
             nullable.append(name)
     required = [*schema.get("required", ()), *defaults]
-    strict = {**schema, "properties": properties}
+    strict = {"type": "object", **schema, "properties": properties}
     if required:
         strict["required"] = list(dict.fromkeys(required))
     return Strict(strict, tuple(nullable))

@@ -1,5 +1,8 @@
 """Holding a call's arguments, or a result, against the schema of its tool.
 
+What fits is handed on as it came. What does not may be repaired, as `hermes_build.runtime.repairs`
+says, and is refused unless the whole fits then.
+
 `jsonschema_rs` decides: it alone follows JSON Schema 2020-12 throughout. ``format`` is an
 annotation in that specification, and stays one here: what it calls a hint must not refuse a call.
 ``1.0`` fits an integer, as it says, and is handed on as the int that it is equal to. References are
@@ -14,7 +17,7 @@ from math import isfinite
 
 from hermes_build.runtime.defaults import make_plan, make_whole_plan
 from hermes_build.runtime.errors import Refusal
-from hermes_build.runtime.pointers import target
+from hermes_build.runtime.pointers import refers, target
 from hermes_build.runtime.problems import place, tell
 from hermes_build.runtime.quick import make_strict
 from hermes_build.runtime.result import utf8
@@ -24,11 +27,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
+    from hermes_build.runtime.coercion import Repair
+    from hermes_build.runtime.repairs import Repairer
+
 MAX_DEPTH = 200
 """Levels of nesting in arguments: schemas that hold themselves recurse natively with each level."""
 
 _MOST_LOOKS = 20_000
 """The looks at arguments that reasons are gathered from: some hundreds of milliseconds."""
+
+_KIND = "invalid_arguments"
 
 _ROOT = "urn:hermes-build:schema"
 
@@ -47,6 +55,8 @@ class Arguments:
         "_is_valid",
         "_name",
         "_nullable",
+        "_refers",
+        "_repairer",
         "_schema",
         "_validator",
         "_whole",
@@ -66,6 +76,9 @@ class Arguments:
         self._fill = plan.fill if plan else None
         self._flat = plan.defaults if plan and plan.is_flat else {}
         self._whole = make_whole_plan(schema)
+        # Made by the first call that does not fit.
+        self._repairer: Repairer | None = None
+        self._refers: bool | None = None
         strict = make_strict(schema, self._flat, self._whole) if not plan or plan.is_flat else None
         # Most calls carry a flat object that lacks nothing. One look by a compiled validator tells
         # so: its cost is most of a call's, so that there is nothing around it.
@@ -74,40 +87,96 @@ class Arguments:
         self._nullable = strict.nullable if strict else ()
 
     def accept(self, args: Any) -> dict[str, Any]:
-        """The arguments as a handler gets them: missing defaults filled in, whole numbers int.
+        """The arguments as a handler gets them: repaired, defaults filled in, whole numbers int.
 
         The caller's own object is returned where nothing was to be done, and is never changed.
 
+        Args:
+            args: a JSON object, or the text of one; None means none.
+
         Raises:
-            Refusal: when they do not fit the schema; its message is for the model.
+            Refusal: (``invalid_arguments``) when they do not fit the schema, and cannot be made to;
+                its message is for the model, and speaks of what was sent.
         """
-        if args.__class__ is dict:
-            # What was sent keeps its order and its values; what was missing comes behind.
-            merged: dict[str, Any] = args | self._flat | args if self._flat else args
-            try:
-                if self._fits_filled(merged) and (
-                    not self._nullable
-                    or not any(isinstance(merged.get(one), float) for one in self._nullable)
-                ):
-                    return merged
-            except ValueError:  # what is wrong with it is found below
-                pass
+        filled = self._filled_at_once(args) if args.__class__ is dict else None
+        return self._closely(args)[0] if filled is None else filled
+
+    def accept_reporting(self, args: Any) -> tuple[dict[str, Any], tuple[Repair, ...]]:
+        """The same as `accept`, and every place where another value was put than was sent."""
+        filled = self._filled_at_once(args) if args.__class__ is dict else None
+        if filled is not None:
+            return filled, ()
+        arguments, sent, repaired = self._closely(args)
+        if sent is repaired:
+            return arguments, ()
+        from hermes_build.runtime.coercion import differences
+
+        return arguments, tuple(differences(sent, repaired))
+
+    def _filled_at_once(self, args: dict[str, Any]) -> dict[str, Any] | None:
+        """Flat arguments that lack nothing but defaults; None where more is to be looked at."""
+        # What was sent keeps its order and its values; what was missing comes behind.
+        merged = args | self._flat | args if self._flat else args
+        try:
+            if self._fits_filled(merged) and (
+                not self._nullable
+                or not any(isinstance(merged.get(one), float) for one in self._nullable)
+            ):
+                return merged
+        except ValueError:  # what is wrong with it is found by the closer look
+            pass
+        return None
+
+    def _closely(self, args: Any) -> tuple[dict[str, Any], Any, Any]:
+        """Arguments as a handler gets them, what was sent, and the same repaired."""
         look = _Look()
-        value = look.at(self._as_object(args))
+        sent = self._as_object(args)
+        value = look.at(sent)
         if look.saw_no_number:  # to the validator, this is null
             raise self._invalid("; ".join(islice(_no_numbers(value), 1)) or "not JSON")
-        filled = value if self._fill is None else self._fill(value)
+        before = args if isinstance(args, str) else value
         try:
-            if self._is_valid(filled):
-                return self._with_ints(filled) if look.saw_floats else filled
-            # A default may clash with what else is there (`maxProperties`, `dependentRequired`):
-            # a call that is right as it stands is then handed on as it stands.
-            if filled is not value and self._is_valid(value):
-                return self._with_ints(value) if look.saw_floats else value
-            problems = self._problems(filled)
+            arguments = self._completed(value, look.saw_floats)
+            if arguments is not None:
+                return arguments, before, value
+            repaired = self._repaired(value)
+            if repaired is not None:
+                arguments = self._completed(repaired, may_hold_floats=True)
+                if arguments is not None:
+                    return arguments, before, repaired
+            problems = self._problems(value if self._fill is None else self._fill(value))
         except ValueError as error:
             raise self._invalid(f"not JSON ({error})") from None
         raise self._invalid(problems)
+
+    def _repaired(self, value: dict[str, Any]) -> dict[str, Any] | None:
+        """Arguments with whatever can be repaired; None where nothing can."""
+        if self._repairer is None:
+            from hermes_build.runtime.repairs import Repairer
+
+            self._repairer = Repairer(self._schema, subschema_maker(self._schema))
+        repaired = self._repairer.repair(value)
+        if repaired is value:
+            return None
+        try:
+            _Look().at(repaired)
+        except Refusal:  # what a text held made it too deep
+            return None
+        return repaired
+
+    def _completed(self, value: dict[str, Any], may_hold_floats: bool) -> dict[str, Any] | None:
+        """Arguments with defaults filled in, whole numbers int; None where they do not fit."""
+        filled: dict[str, Any] = value if self._fill is None else self._fill(value)
+        if not self._is_valid(filled):
+            # A default may clash with what else is there (`maxProperties`, `dependentRequired`): a
+            # call that is right as it stands is then handed on as it stands.
+            if filled is value or not self._is_valid(value):
+                return None
+            filled = value
+        if not may_hold_floats or self._whole is None:
+            return filled
+        changed: dict[str, Any] = self._whole.fill(filled)
+        return changed
 
     def _problems(self, value: dict[str, Any]) -> str:
         """What is wrong with arguments, unless telling it would take longer than anybody waits.
@@ -115,40 +184,49 @@ class Arguments:
         The library knows what it has seen of a recursive schema when it says yes or no, and not
         when it gathers reasons: two branches that both go on inwards double them at each level.
         """
-        from hermes_build.looks import multiplied
+        if self._refers is None:
+            self._refers = refers(self._schema)
+        if self._refers:  # without references, a schema is no larger than its text
+            from hermes_build.looks import multiplied
 
-        if multiplied(self._schema, value, partial(target, self._schema), _MOST_LOOKS):
-            return "they do not fit its schema, in more ways than can be listed; send flatter ones"
-        return tell(self._validator.iter_errors(value))
-
-    def _with_ints(self, value: dict[str, Any]) -> dict[str, Any]:
-        changed: dict[str, Any] = value if self._whole is None else self._whole.fill(value)
-        return changed
+            if multiplied(self._schema, value, partial(target, self._schema), _MOST_LOOKS):
+                return (
+                    "they do not fit its schema, in more ways than can be listed; send flatter ones"
+                )
+        return tell(self._validator.iter_errors(value), self._schema)
 
     def _invalid(self, why: str) -> Refusal:
-        return Refusal(f"Invalid arguments for {self._name}: {why}.")
+        return Refusal(f"Invalid arguments for {self._name}: {why}.", _KIND)
 
     def _as_object(self, args: Any) -> dict[str, Any]:
-        if args is None:
-            return {}
         if isinstance(args, dict):
             return args
-        raise Refusal(
-            f"Arguments of {self._name} must be a JSON object, not {type(args).__name__}."
-        )
+        why = f"not {type(args).__name__}"
+        if isinstance(args, str):
+            from hermes_build.runtime.coercion import as_arguments
+
+            try:
+                args = as_arguments(args)
+            except ValueError as error:
+                why = str(error)
+            else:
+                return {} if args is None else args
+        elif args is None:
+            return {}
+        raise Refusal(f"Arguments of {self._name} must be a JSON object, {why}.", _KIND)
 
 
 def _never(_: object) -> bool:
     return False
 
 
-def subschema_check(root: dict[str, Any]) -> Callable[[str, Any], bool]:
-    """A function that tells whether a value fits the subschema at a JSON pointer of ``root``."""
+def subschema_maker(root: dict[str, Any]) -> Callable[[str], Callable[[Any], bool]]:
+    """A function that compiles the check of the subschema at a JSON pointer of ``root``."""
     from jsonschema_rs import Draft202012Validator, Registry
 
     registry: list[Registry] = []
 
-    def fits(pointer: str, value: Any) -> bool:
+    def make(pointer: str) -> Callable[[Any], bool]:
         from urllib.parse import quote
 
         try:
@@ -157,10 +235,21 @@ def subschema_check(root: dict[str, Any]) -> Callable[[str, Any], bool]:
                 anonymous = {key: part for key, part in root.items() if key != "$id"}
                 registry.append(Registry([(_ROOT, anonymous)]))
             reference = {"$ref": f"{_ROOT}#{quote(pointer)}"}
-            return Draft202012Validator(reference, registry=registry[0], offline=True).is_valid(
-                value
-            )
-        except ValueError:  # the reference, or the value, is not one that JSON Schema can judge
+            return Draft202012Validator(reference, registry=registry[0], offline=True).is_valid
+        except ValueError:  # the reference is not one that can be followed
+            return _never
+
+    return make
+
+
+def subschema_check(root: dict[str, Any]) -> Callable[[str, Any], bool]:
+    """A function that tells whether a value fits the subschema at a JSON pointer of ``root``."""
+    make = subschema_maker(root)
+
+    def fits(pointer: str, value: Any) -> bool:
+        try:
+            return make(pointer)(value)
+        except ValueError:  # the value is not one that JSON Schema can judge
             return False
 
     return fits
@@ -169,17 +258,18 @@ def subschema_check(root: dict[str, Any]) -> Callable[[str, Any], bool]:
 class Output:
     """The gate behind one tool's handler: its ``output_schema``."""
 
-    __slots__ = ("_validator", "fits")
+    __slots__ = ("_schema", "_validator", "fits")
 
     def __init__(self, schema: dict[str, Any] | bool) -> None:
         from jsonschema_rs import Draft202012Validator
 
+        self._schema = schema
         self._validator = Draft202012Validator(schema, offline=True, mask="the value")
         self.fits: Callable[[Any], bool] = self._validator.is_valid
 
     def problems(self, value: Any) -> str:
         """What is wrong with a value that does not fit, in words."""
-        return tell(self._validator.iter_errors(value))
+        return tell(self._validator.iter_errors(value), self._schema)
 
 
 class _Look:
@@ -209,7 +299,7 @@ class _Look:
         if not isinstance(value, dict | list | tuple):
             return value
         if depth > MAX_DEPTH:
-            raise Refusal(f"Arguments are nested more than {MAX_DEPTH} levels deep.")
+            raise Refusal(f"Arguments are nested more than {MAX_DEPTH} levels deep.", _KIND)
         if isinstance(value, dict):
             items = {self.at(k, depth): self.at(v, depth + 1) for k, v in value.items()}
             changed = any(

@@ -1,0 +1,335 @@
+"""Repairing arguments that do not fit: what a model most likely meant, where one thing fits.
+
+A value and its schema are walked together, through ``properties``, ``patternProperties``,
+``additionalProperties``, ``items``, ``prefixItems``, ``allOf``, local ``$ref``, ``anyOf`` and
+``oneOf``. A value whose kind is not admitted where it stands is replaced by the first of these that
+there is, and, where there are several, that fits there:
+
+1. null, for the text ``null``;
+2. true or false, for that text in any case;
+3. the number that a text spells in JSON's grammar, exactly;
+4. the list or the object that a text holds as JSON;
+5. where a list is wanted, and not the object that is there: ``X`` for ``{"item": X}``, if that is a
+   list, and otherwise a list of it;
+6. a list with the value as its only element, unless it is null, empty text, or text that begins as
+   a list does. It comes before (5) where the elements have a property ``item`` of their own.
+
+What was put in is repaired within by the same rules. Text stays text wherever text is admitted,
+other than by an ``enum`` or ``const`` that does not list it. In a union that a list or an object
+does not fit, the first branch that it can be made to fit is taken, in the schema's order. Whether a
+repair was of use is the whole schema's to say, afterwards.
+
+What fits its subschema is never changed, so that only failing places are. Work is bounded: what is
+too large or too deep is left as it is.
+"""
+
+from __future__ import annotations
+
+from hermes_build.runtime.admitted import Place, kind_of
+from hermes_build.runtime.coercion import (
+    MOST_TEXT,
+    as_boolean,
+    as_container,
+    as_number,
+    is_collapsed,
+    is_listlike,
+)
+from hermes_build.runtime.pointers import lookup
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any, TypeAlias
+
+    Fits: TypeAlias = Callable[[Any], bool]
+
+_MOST_STEPS = 200_000
+"""Looks at a pair of a schema and a value in one call's repair: some tenths of a second."""
+
+_MOST_DEPTH = 100
+"""Levels of values and of unions in them."""
+
+
+class Repairer:
+    """Repairs the arguments of one tool; what it learns of the schema is kept.
+
+    Args:
+        schema: the tool's parameters.
+        compiled: makes the check of the subschema at a JSON pointer of it.
+    """
+
+    __slots__ = ("_compiled", "_fits", "_patterns", "_places", "_weights", "schema")
+
+    def __init__(self, schema: dict[str, Any], compiled: Callable[[str], Fits]) -> None:
+        self.schema = schema
+        self._compiled = compiled
+        self._places: dict[str, Place] = {}
+        self._fits: dict[str, Fits] = {}
+        self._patterns: dict[str, Fits] = {}
+        self._weights: dict[str, int] = {}
+
+    def repair(self, value: dict[str, Any]) -> dict[str, Any]:
+        """Arguments with every repair that can be made; the very object where there is none.
+
+        What was sent is never changed, and shared where nothing was to be repaired.
+        """
+        try:
+            repaired: dict[str, Any] = _Attempt(self).at("", value, 0)
+        except (_GaveUp, RecursionError):  # a caller may leave little of the stack
+            return value
+        return repaired
+
+    def place(self, pointer: str) -> Place:
+        """What is known of the subschema at a pointer."""
+        found = self._places.get(pointer)
+        if found is None:
+            found = self._places[pointer] = Place(self.schema, pointer, self._matches)
+        return found
+
+    def fits(self, pointer: str, value: Any) -> bool:
+        """Whether a value fits the subschema at a pointer."""
+        check = self._fits.get(pointer)
+        if check is None:
+            check = self._fits[pointer] = self._compiled(pointer)
+        return check(value)
+
+    def weight(self, pointer: str) -> int:
+        """About how many subschemas are to be compiled for one; references may lead to all."""
+        found = self._weights.get(pointer)
+        if found is None:
+            found, refers = _count(lookup(self.schema, pointer))
+            if refers and pointer:
+                found = self.weight("")
+            self._weights[pointer] = found
+        return found
+
+    def _matches(self, pattern: str, name: str) -> bool:
+        # Patterns are ECMA's, which Python's are not: the validator knows.
+        check = self._patterns.get(pattern)
+        if check is None:
+            from jsonschema_rs import Draft202012Validator
+
+            check = Draft202012Validator({"pattern": pattern}, offline=True).is_valid
+            self._patterns[pattern] = check
+        return check(name)
+
+
+class _GaveUp(Exception):
+    """There is more to look at than anybody would wait for."""
+
+
+class _Attempt:
+    """The repair of one call's arguments."""
+
+    def __init__(self, tool: Repairer) -> None:
+        self._tool = tool
+        self._left = _MOST_STEPS
+        self._seen: set[str] = set()
+        self._compiled: set[str] = set()
+        # The value stands beside its repair so that its `id` is no other's meanwhile.
+        self._known: dict[tuple[str, int], tuple[Any, Any]] = {}
+
+    def at(
+        self, pointer: str, value: Any, depth: int, wrapped: frozenset[str] = frozenset()
+    ) -> Any:
+        """A value, repaired by the subschema at a pointer; ``wrapped`` ends lists within lists."""
+        if depth > _MOST_DEPTH:
+            raise _GaveUp
+        place = self._place(pointer)
+        kind = kind_of(value)
+        if kind is None:
+            return value
+        if place.kinds.admit(kind, value):
+            if kind not in ("array", "object"):
+                return value
+            return self._within(place, value, depth, wrapped)
+        readings = list(self._readings(place, kind, value, depth, wrapped))
+        if len(readings) == 1:
+            return readings[0]
+        return next((one for one in readings if self._fits(pointer, one)), value)
+
+    def _place(self, pointer: str) -> Place:
+        place = self._tool.place(pointer)
+        cost = 1
+        if pointer not in self._seen:
+            self._seen.add(pointer)
+            cost = place.cost
+        self._spend(cost)
+        return place
+
+    def _readings(
+        self, place: Place, kind: str, value: Any, depth: int, wrapped: frozenset[str]
+    ) -> Iterator[Any]:
+        """What a value of a kind that is not admitted may be read as, repaired within."""
+        wanted = place.kinds.names
+        if kind == "string":
+            for reading in self._readings_of_text(wanted, value):
+                inner = isinstance(reading, list | dict)
+                yield self._within(place, reading, depth + 1) if inner else reading
+        if "array" not in wanted or kind in ("null", "array") or place.pointer in wrapped:
+            return
+        wrapped |= {place.pointer}
+        own = False
+        if is_collapsed(value):
+            own = self._elements_have_item(place, set())
+            if not own:
+                yield self._uncollapsed(place, value, depth)
+        if kind != "string" or not (value == "" or is_listlike(value)):
+            yield self._within(place, [value], depth + 1, wrapped)
+        if own:
+            yield self._uncollapsed(place, value, depth)
+
+    def _readings_of_text(self, wanted: frozenset[str], text: str) -> Iterator[Any]:
+        if "null" in wanted and text == "null":
+            yield None
+        if "boolean" in wanted and (truth := as_boolean(text)) is not None:
+            yield truth
+        if "integer" in wanted or "number" in wanted:
+            number = as_number(text, whole="number" not in wanted)
+            if number is not None:
+                yield number
+        if "array" in wanted or "object" in wanted:
+            self._spend(min(len(text), MOST_TEXT) // 1_000)
+            container = as_container(text)
+            if container is not None and kind_of(container) in wanted:
+                yield container
+
+    def _uncollapsed(self, place: Place, value: dict[str, Any], depth: int) -> Any:
+        inner = value["item"]
+        return self._within(place, inner if isinstance(inner, list) else [inner], depth + 1)
+
+    def _elements_have_item(self, place: Place, seen: set[str]) -> bool:
+        """Whether objects in a list here have a property of the very name of the wrapper."""
+        if place.pointer in seen:
+            return False
+        seen.add(place.pointer)
+        for pointer in place.of_element(0):
+            if self._has_item(pointer, set()):
+                return True
+        branches = (one for union, _ in place.unions for one in union)
+        return any(self._elements_have_item(self._place(one), seen) for one in branches)
+
+    def _has_item(self, pointer: str, seen: set[str]) -> bool:
+        if pointer in seen:
+            return False
+        seen.add(pointer)
+        place = self._place(pointer)
+        if any(one.endswith("/properties/item") for one in place.of_property("item")):
+            return True
+        return any(self._has_item(one, seen) for union, _ in place.unions for one in union)
+
+    def _within(
+        self, place: Place, value: Any, depth: int, wrapped: frozenset[str] = frozenset()
+    ) -> Any:
+        """A list or an object of a kind that is admitted, repaired inside."""
+        key = (place.pointer, id(value))
+        if key in self._known:
+            return self._known[key][1]
+        self._known[key] = (value, value)  # for a union that holds itself
+        repaired = (
+            self._object(place, value, depth)
+            if isinstance(value, dict)
+            else self._list(place, value, depth, wrapped)
+        )
+        for branches, single in place.unions:
+            repaired = self._united(branches, single, repaired, depth, wrapped)
+        self._known[key] = (value, repaired)
+        return repaired
+
+    def _object(self, place: Place, value: dict[str, Any], depth: int) -> dict[str, Any]:
+        repaired = value
+        for name, old in value.items():
+            new = old
+            for pointer in place.of_property(name):
+                new = self.at(pointer, new, depth + 1)
+            if new is not old:
+                if repaired is value:
+                    repaired = dict(value)
+                repaired[name] = new
+        return repaired
+
+    def _list(self, place: Place, value: Any, depth: int, wrapped: frozenset[str]) -> Any:
+        if not place.speaks_of_elements:
+            return value
+        repaired = value
+        for index, old in enumerate(value):
+            new = old
+            for pointer in place.of_element(index):
+                new = self.at(pointer, new, depth + 1, wrapped)
+            if new is not old:
+                if repaired is value:
+                    repaired = list(value)
+                repaired[index] = new
+        return repaired
+
+    def _united(
+        self,
+        branches: tuple[str, ...],
+        single: bool,
+        value: Any,
+        depth: int,
+        wrapped: frozenset[str],
+    ) -> Any:
+        """A list or an object, made to fit the first branch of a union that it can."""
+        kind = str(kind_of(value))
+        meant = [one for one in branches if self._place(one).kinds.admit(kind, value)]
+        wanted = meant
+        if kind == "object":
+            wanted = [
+                one
+                for one in branches
+                if one in meant or "array" in self._tool.place(one).kinds.names
+            ]
+        if len(wanted) == 1 and wanted == meant:  # what fits the union fits this branch already
+            return self.at(wanted[0], value, depth + 1, wrapped)
+        if any(self._fits(one, value) for one in meant):
+            return value
+        for one in wanted:
+            new = self.at(one, value, depth + 1, wrapped)
+            if new is value or not self._fits(one, new):
+                continue
+            if not single or not any(self._fits(other, new) for other in branches if other != one):
+                return new
+        return value
+
+    def _fits(self, pointer: str, value: Any) -> bool:
+        if pointer not in self._compiled:
+            self._compiled.add(pointer)
+            self._spend(self._tool.weight(pointer))
+        self._spend(1 + _size(value) // 5)
+        return self._tool.fits(pointer, value)
+
+    def _spend(self, steps: int) -> None:
+        self._left -= steps
+        if self._left < 0:
+            raise _GaveUp
+
+
+def _count(schema: Any) -> tuple[int, bool]:
+    """How many lists and objects a schema holds, and whether any of them is a reference."""
+    waiting, count, refers = [schema], 0, False
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            count += 1
+            refers = refers or "$ref" in node or "$dynamicRef" in node
+            waiting += node.values()
+        elif isinstance(node, list):
+            count += 1
+            waiting += node
+    return count, refers
+
+
+def _size(value: Any) -> int:
+    """How many values there are in one; a long text counts as several."""
+    waiting, count = [value], 0
+    while waiting:
+        node = waiting.pop()
+        count += 1
+        if isinstance(node, dict):
+            waiting += node.values()
+        elif isinstance(node, list | tuple):
+            waiting += node
+        elif isinstance(node, str):
+            count += len(node) // 100
+    return count
