@@ -1,77 +1,143 @@
-"""Running a coroutine from code that is not async.
+"""Running a handler, sync or async, for a caller of either kind.
 
-Without a running loop `asyncio.run` will do. Inside one it cannot, so the coroutine then runs on a
-loop of its own in a worker thread that stays: objects bound to a loop, such as HTTP clients, work
-again in the next call.
+=============  ===================================  ====================================
+caller         sync handler                         async handler
+=============  ===================================  ====================================
+`invoke`       called; under a time-out on a        on the loop that serves all calls
+               thread                               (`hermes_build.runtime.loops`)
+`ainvoke`      on a thread                          awaited in the caller's loop
+=============  ===================================  ====================================
 """
 
 from __future__ import annotations
 
-import asyncio
-import os
-from threading import Lock, Thread
-from weakref import WeakSet
+from functools import partial
+from time import monotonic
+
+from hermes_build.runtime.errors import HandlerTimeout
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
+    from asyncio import Task
+    from collections.abc import Callable
     from typing import Any
 
-_lock = Lock()
-_worker: asyncio.AbstractEventLoop | None = None
-_ours: WeakSet[asyncio.AbstractEventLoop] = WeakSet()
+    from hermes_build.runtime.threads import Outcome
+
+_running: set[Task[Outcome]] = set()  # a loop holds its tasks weakly
 
 
-def wait(awaitable: Awaitable[Any]) -> Any:
-    """Run an awaitable to its end and return its result; exceptions come out as they are.
+def invoke(
+    handler: Callable[..., Any],
+    arguments: Any,
+    context: dict[str, Any],
+    is_async: bool,
+    timeout: float | None,
+    tool: str = "",
+) -> Any:
+    """Run a handler for a sync caller; what it raises comes out as it is.
 
-    Context variables of the caller are seen inside.
+    An async handler may return a plain value, too. Context variables of the caller are seen inside.
+    A handler that is late is cancelled where that is possible, and never waited for.
+
+    Args:
+        handler: called as ``handler(arguments, **context)``.
+        arguments: its arguments.
+        context: its keywords.
+        is_async: whether it returns what must be awaited.
+        timeout: seconds that it may take; None for as long as it likes.
+        tool: its tool's name, for warnings.
+
+    Raises:
+        HandlerTimeout: when it takes longer than ``timeout``.
     """
+    if is_async:
+        from hermes_build.runtime.loops import run_on_loop
+
+        name = tool or getattr(handler, "__qualname__", type(handler).__qualname__)
+        return run_on_loop(partial(handler, arguments, **context), timeout, name)
+    if timeout is None:
+        return handler(arguments, **context)
+    from hermes_build.runtime.threads import run_on_thread
+
+    return run_on_thread(partial(handler, arguments, **context), timeout)
+
+
+async def ainvoke(
+    handler: Callable[..., Any],
+    arguments: Any,
+    context: dict[str, Any],
+    is_async: bool,
+    timeout: float | None,
+) -> Any:
+    """Run a handler for an async caller, as `invoke` does for a sync one.
+
+    The caller's loop is never blocked. Cancelling the caller cancels an async handler; a sync one
+    is left alone on its thread.
+
+    Raises:
+        HandlerTimeout: when it takes longer than ``timeout``.
+    """
+    work = partial(handler, arguments, **context)
+    if not is_async:
+        return (await _on_thread(work, timeout)).take()
+    if timeout is not None:
+        return (await _as_task(work, timeout)).take()
+    result = work()
+    return await result if hasattr(result, "__await__") else result
+
+
+async def _on_thread(work: Callable[[], Any], seconds: float | None) -> Outcome:
+    from asyncio import Future, get_running_loop
+    from contextvars import copy_context
+
+    from hermes_build.runtime.threads import start
+
+    loop = get_running_loop()
+    future: Future[Outcome | None] = loop.create_future()
+
+    def settle(outcome: Outcome | None) -> None:
+        if not future.done():
+            future.set_result(outcome)
+
+    def declare(outcome: Outcome) -> None:
+        try:
+            loop.call_soon_threadsafe(settle, outcome)
+        except RuntimeError:  # the loop was closed: nobody waits any more
+            pass
+
+    start(work, copy_context(), declare)
+    timer = None if seconds is None else loop.call_later(seconds, settle, None)
     try:
-        running = asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(_awaited(awaitable))
-    # A handler may call another tool. On a loop of ours it would wait for itself, or for a handler
-    # that waits for it, so that such a call gets a loop of its own.
-    loop = _new_loop() if running in _ours else _shared_loop()
-    future = asyncio.run_coroutine_threadsafe(_awaited(awaitable), loop)
-    try:
-        return future.result()
+        outcome = await future
     finally:
-        future.cancel()  # of no effect unless the wait was interrupted
-        if loop is not _worker:
-            loop.call_soon_threadsafe(loop.stop)
+        if timer is not None:
+            timer.cancel()
+    if outcome is None:
+        assert seconds is not None
+        raise HandlerTimeout(seconds)
+    return outcome
 
 
-async def _awaited(awaitable: Awaitable[Any]) -> Any:
-    return await awaitable
+async def _as_task(work: Callable[[], Any], seconds: float) -> Outcome:
+    """Await in a task of its own, since `asyncio.timeout` waits for those who ignore it."""
+    from asyncio import CancelledError, create_task, wait
 
+    from hermes_build.runtime.loops import settled
+    from hermes_build.runtime.threads import deadline
 
-def _shared_loop() -> asyncio.AbstractEventLoop:
-    global _worker
-    with _lock:
-        if _worker is None:
-            _worker = _new_loop()
-        return _worker
-
-
-def _new_loop() -> asyncio.AbstractEventLoop:
-    loop = asyncio.new_event_loop()
-    _ours.add(loop)
-
-    def run() -> None:
-        loop.run_forever()
-        loop.close()
-
-    Thread(target=run, name="hermes-build-bridge", daemon=True).start()
-    return loop
-
-
-def _forget() -> None:
-    global _lock, _worker
-    _lock, _worker = Lock(), None
-
-
-if hasattr(os, "register_at_fork"):
-    # A forked process has the loop and not the thread that runs it: it would wait for ever.
-    os.register_at_fork(after_in_child=_forget)
+    until = deadline(seconds)
+    task = create_task(settled(work))
+    _running.add(task)
+    task.add_done_callback(_running.discard)
+    try:
+        await wait((task,), timeout=seconds)
+    except CancelledError:
+        task.cancel()
+        # What the handler does to clean up belongs to the call, as far as its time goes.
+        await wait((task,), timeout=max(until - monotonic(), 0))
+        raise
+    if not task.done():
+        task.cancel()
+        raise HandlerTimeout(seconds)
+    return task.result()

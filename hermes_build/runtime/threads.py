@@ -1,0 +1,169 @@
+"""Running a function on a thread that nobody has to wait for.
+
+The standard pool will not do: it waits for its threads when the interpreter ends, and a handler
+that hangs keeps a place in it for ever. Here a function that takes too long is left alone on its
+thread, and the next one gets another. There is no upper bound, so that a function that waits for
+another one, to whatever depth, never waits for a free thread.
+"""
+
+from __future__ import annotations
+
+import os
+from _thread import allocate_lock, get_ident
+from contextvars import ContextVar, copy_context
+from math import inf
+from threading import TIMEOUT_MAX, Thread
+from time import monotonic
+
+from hermes_build.runtime.errors import HandlerTimeout
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextvars import Context
+    from typing import Any
+
+SPARE = 16
+"""How many threads are kept for later; those beyond end with what they did."""
+
+_spare: list[_Worker] = []  # its append and pop are atomic, so that it needs no lock
+_waiting: ContextVar[tuple[int, ...]] = ContextVar("hermes_build_waiting", default=())
+
+
+class Outcome:
+    """What a function came to: what it returned, or what it raised."""
+
+    __slots__ = ("_error", "_result")
+
+    def __init__(self, result: Any, error: BaseException | None = None) -> None:
+        self._result = result
+        self._error = error
+
+    def take(self) -> Any:
+        """Return the result, or raise what was raised; for one taker."""
+        error, self._error = self._error, None
+        if error is None:
+            return self._result
+        try:
+            raise error
+        finally:
+            del error  # its traceback holds this frame, which must not hold it in turn
+
+
+class Ending:
+    """The moment when something is over, which one thread waits for and another one declares."""
+
+    __slots__ = ("_lock", "_outcome")
+
+    def __init__(self) -> None:
+        self._lock = allocate_lock()
+        self._lock.acquire()
+        self._outcome: Outcome | None = None
+
+    def declare(self, outcome: Outcome) -> None:
+        """Say what it came to, once."""
+        self._outcome = outcome
+        self._lock.release()
+
+    def outcome(self, until: float) -> Outcome | None:
+        """Wait until a time of the monotonic clock at most; None when it is not over by then."""
+        while not self._lock.acquire(timeout=min(max(until - monotonic(), 0), TIMEOUT_MAX)):
+            if monotonic() >= until:
+                return None
+        return self._outcome
+
+
+def run_on_thread(function: Callable[[], Any], seconds: float) -> Any:
+    """Run a function on another thread, and wait for it; its exceptions come out as they are.
+
+    The caller's context variables are seen inside. A function that is late is not stopped, since no
+    thread can be: it is left alone, and what it comes to is dropped.
+
+    Raises:
+        HandlerTimeout: when it takes longer than ``seconds``.
+    """
+    ending = Ending()
+    until = deadline(seconds)
+    start(function, waiting_context(), ending.declare)
+    outcome = ending.outcome(until)
+    if outcome is None:
+        raise HandlerTimeout(seconds)
+    return outcome.take()
+
+
+def start(
+    function: Callable[[], Any], context: Context, declare: Callable[[Outcome], object]
+) -> None:
+    """Run a function on another thread in a context, and tell ``declare``, there, how it ended.
+
+    Raises:
+        RuntimeError: when the system has no thread left.
+    """
+    try:
+        worker = _spare.pop()
+    except IndexError:
+        worker = _Worker()
+    worker.give(function, context, declare)
+
+
+def waiting_context() -> Context:
+    """A copy of the caller's context, in which it is known that the caller's thread waits."""
+    context = copy_context()
+    me = get_ident()
+    if me not in waiting_threads():
+        context.run(_waiting.set, (*waiting_threads(), me))
+    return context
+
+
+def waiting_threads() -> tuple[int, ...]:
+    """The threads that wait for what runs here, and so can run nothing that it waits for."""
+    return _waiting.get()
+
+
+def deadline(seconds: float | None) -> float:
+    """The time of the monotonic clock that is so many seconds away; infinite for None."""
+    return inf if seconds is None else monotonic() + seconds
+
+
+class _Worker:
+    """A daemon thread that runs what it is given, again and again."""
+
+    __slots__ = ("_awake", "_work")
+
+    def __init__(self) -> None:
+        self._awake = allocate_lock()
+        self._awake.acquire()
+        self._work: tuple[Callable[[], Any], Context, Callable[[Outcome], object]] | None = None
+        Thread(target=self._run, name="hermes-build-worker", daemon=True).start()
+
+    def give(
+        self, function: Callable[[], Any], context: Context, declare: Callable[[Outcome], object]
+    ) -> None:
+        self._work = (function, context, declare)
+        self._awake.release()
+
+    def _run(self) -> None:
+        staying = True
+        while staying:
+            self._awake.acquire()
+            staying = self._once()
+
+    def _once(self) -> bool:
+        """Run what was given, in a frame of its own so that nothing of it is kept."""
+        assert self._work is not None
+        (function, context, declare), self._work = self._work, None
+        try:
+            outcome = Outcome(context.run(function))
+        except BaseException as error:  # SystemExit too: it is for the one who waits
+            outcome = Outcome(None, error)
+        # Free before the caller knows: what it calls next finds this thread and starts no other.
+        staying = len(_spare) < SPARE
+        if staying:
+            _spare.append(self)
+        declare(outcome)
+        return staying
+
+
+if hasattr(os, "register_at_fork"):
+    # A forked process has the list and none of the threads in it.
+    os.register_at_fork(after_in_child=_spare.clear)
