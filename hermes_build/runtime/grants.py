@@ -10,6 +10,7 @@ from hermes_build.runtime.errors import UnknownToolset
 
 if TYPE_CHECKING:
     from hermes_build.runtime.registry import ToolRegistry
+    from hermes_build.runtime.session import Session
 
 TAG = "tag:"
 """What a name in ``disabled`` begins with that stands for every tool with a tag."""
@@ -64,8 +65,10 @@ class Rules:
         enabled: Iterable[str] | None,
         disabled: Iterable[str] | None,
         deferred: Iterable[str] | None,
+        within: Session | None = None,
     ) -> None:
         self.registry = registry
+        self.within = within
         self.enabled = None if enabled is None else _names("enabled", enabled)
         self.disabled = _names("disabled", () if disabled is None else disabled)
         self.defers = _names("deferred", () if deferred is None else deferred)
@@ -87,6 +90,8 @@ class Rules:
             granted = {tool for name in self.enabled for tool in self._tools(name, strict)}
         for name in self.disabled:
             granted.difference_update(self._tools(name, strict, tags=True))
+        if self.within is not None:
+            granted.intersection_update(self.within.names)
         deferred = {tool for name in self.defers for tool in self._tools(name, strict)}
         return Grants(
             generation,
@@ -97,6 +102,8 @@ class Rules:
 
     def rules_for(self, tool: str) -> Iterator[tuple[bool, str]]:
         """Every rule that speaks of a tool, as whether it lets it in and its sentence."""
+        if self.within is not None and not self.within.grants(tool):
+            yield False, "the session that this one is within does not have it"
         for name in self.disabled:
             if tool in self._tools(name, strict=False, tags=True):
                 yield False, f"{self._described(name, tool)} is disabled, which is applied last"

@@ -34,6 +34,7 @@ class Session:
         session_id: what hooks and handlers see as ``session_id``.
         deferred: toolsets and single tools that are not listed: the model finds them with
             ``tool_search``, reads them with ``tool_describe``, and calls them with ``tool_call``.
+        within: a session that this one never goes beyond; see `narrow`.
 
     Raises:
         UnknownToolset: for a name that is neither a toolset's nor a tool's.
@@ -50,12 +51,13 @@ class Session:
         *,
         session_id: str = "",
         deferred: Iterable[str] = (),
+        within: Session | None = None,
     ) -> None:
         from hermes_build.runtime.grants import Rules
 
         self.registry = registry
         self.session_id = session_id
-        self._rules = Rules(registry, enabled, disabled, deferred)
+        self._rules = Rules(registry, enabled, disabled, deferred, within)
         self._grants: Grants = self._rules.resolve(strict=True)
         self._ready: dict[str, Callee] = {}
         self._listing: Listing | None = None
@@ -80,6 +82,27 @@ class Session:
     def grants(self, name: str) -> bool:
         """Whether a tool, by its own name, may be called in this session."""
         return name in self._granted().tools
+
+    def narrow(
+        self,
+        enabled: Iterable[str] | None = None,
+        disabled: Iterable[str] = (),
+        *,
+        session_id: str = "",
+        deferred: Iterable[str] = (),
+    ) -> Session:
+        """A session for a helper of this one's agent: by its own rules, and never beyond this one.
+
+        Raises:
+            UnknownToolset, TypeError: as `Session`.
+        """
+        return self.registry.session(
+            enabled,
+            disabled,
+            session_id=session_id or self.session_id,
+            deferred=deferred,
+            within=self,
+        )
 
     def explain(self, tool: str) -> Explanation:
         """Whether a tool is in this session, whether it can be used here, and which rule decided.

@@ -148,3 +148,16 @@ def test_a_session_does_not_see_what_another_may_call(tmp_path: Path) -> None:
     wide.call("run", {})
     assert refused(narrow.call("run", {}))
     assert wide.call("run", {}) == "run"
+
+
+def test_a_narrowed_session_never_goes_beyond_the_one_it_is_within(tmp_path: Path) -> None:
+    registry = make_registry(tmp_path)
+    parent = registry.session(["coding"], ["write"], session_id="parent")
+    child = parent.narrow(["full"])
+    assert child.names == ("read", "run")
+    assert child.session_id == "parent"
+    assert refused(child.call("write", {})) and refused(child.call("fetch", {}))
+    assert child.call("read", {}) == "read"
+    assert "within" in child.explain("fetch").because[0]
+    grandchild = child.narrow(None, ["terminal"])
+    assert grandchild.names == ("read",)
