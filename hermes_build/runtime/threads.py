@@ -12,7 +12,7 @@ import os
 from _thread import allocate_lock, get_ident
 from contextvars import ContextVar, copy_context
 from math import inf
-from threading import TIMEOUT_MAX, Thread
+from threading import Thread
 from time import monotonic
 
 from hermes_build.runtime.errors import HandlerTimeout
@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 SPARE = 16
 """How many threads are kept for later; those beyond end with what they did."""
+
+GLANCE = 1.0
+"""Seconds after which a wait looks for signals. Most end it at once; on Windows none does, and
+anywhere one may come just before the wait begins."""
 
 _spare: list[_Worker] = []  # its append and pop are atomic, so that it needs no lock
 _waiting: ContextVar[tuple[int, ...]] = ContextVar("hermes_build_waiting", default=())
@@ -67,7 +71,7 @@ class Ending:
 
     def outcome(self, until: float) -> Outcome | None:
         """Wait until a time of the monotonic clock at most; None when it is not over by then."""
-        while not self._lock.acquire(timeout=min(max(until - monotonic(), 0), TIMEOUT_MAX)):
+        while not self._lock.acquire(timeout=min(max(until - monotonic(), 0), GLANCE)):
             if monotonic() >= until:
                 return None
         return self._outcome
