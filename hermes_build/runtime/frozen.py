@@ -21,8 +21,14 @@ def freeze(value: Any) -> Any:
     if kind is FrozenDict or kind is FrozenList:
         return value
     if isinstance(value, dict):
-        return FrozenDict(value)
-    return FrozenList(value) if isinstance(value, list) else value
+        frozen = dict.__new__(FrozenDict)
+        dict.update(frozen, {key: freeze(one) for key, one in value.items()})
+        return frozen
+    if isinstance(value, list):
+        frozen_list = list.__new__(FrozenList)
+        list.extend(frozen_list, map(freeze, value))
+        return frozen_list
+    return value
 
 
 def _refuse(self: object, *_: object, **__: object) -> NoReturn:
@@ -40,9 +46,7 @@ class FrozenDict(dict["str", "Any"]):
 
     def __new__(cls, *args: Any, **kwargs: Any) -> FrozenDict:
         """Take what `dict` takes, and freeze every value."""
-        self = super().__new__(cls)
-        dict.update(self, {key: freeze(one) for key, one in dict(*args, **kwargs).items()})
-        return self
+        return freeze(dict(*args, **kwargs))  # type: ignore[no-any-return]
 
     def __init__(self, *_: Any, **__: Any) -> None:
         """Change nothing: the value was made by ``__new__``, and this may be called again."""
@@ -63,9 +67,7 @@ class FrozenList(list["Any"]):
 
     def __new__(cls, *args: Any) -> FrozenList:
         """Take what `list` takes, and freeze every member."""
-        self = super().__new__(cls)
-        list.extend(self, map(freeze, list(*args)))
-        return self
+        return freeze(list(*args))  # type: ignore[no-any-return]
 
     def __init__(self, *_: Any) -> None:
         """Change nothing: the value was made by ``__new__``, and this may be called again."""
