@@ -21,6 +21,68 @@ class UnknownToolset(LookupError):
         super().__init__(f"There is no toolset {name!r}.{hint}")
 
 
+class RegistrationError(ValueError):
+    """A registration of a tool that is refused; nothing was changed.
+
+    ``problems`` holds everything that is wrong, as pairs of a stable word and a sentence; ``kind``
+    is the first word. ``place`` is where the handler was written, as path and line, where known.
+    """
+
+    def __init__(
+        self,
+        tool: str,
+        *problems: tuple[str, str],
+        place: tuple[str, int] | None = None,
+    ) -> None:
+        self.tool = tool
+        self.problems = problems
+        self.kind = problems[0][0]
+        self.place = place
+        where = f" ({place[0]}:{place[1]})" if place else ""
+        why = "; ".join(text for _, text in problems)
+        super().__init__(f"The tool {tool!r}{where} is not registered: {why}.")
+
+
+class ToolConflict(RegistrationError):
+    """A tool's name that somebody else has already; who has it keeps it.
+
+    ``toolset``, ``origin`` and ``place`` are those of the registration that is refused,
+    ``present_toolset``, ``present_origin`` and ``present_place`` those of the tool that is there.
+    """
+
+    def __init__(
+        self,
+        tool: str,
+        problem: tuple[str, str],
+        *,
+        toolset: str | None,
+        origin: str,
+        place: tuple[str, int] | None,
+        present_toolset: str | None,
+        present_origin: str,
+        present_place: tuple[str, int] | None,
+    ) -> None:
+        self.toolset = toolset
+        self.origin = origin
+        self.present_toolset = present_toolset
+        self.present_origin = present_origin
+        self.present_place = present_place
+        super().__init__(tool, problem, place=place)
+
+
+class ConsentRequired(RegistrationError, PermissionError):
+    """A plugin that wants to replace or remove what it does not own, without being allowed to."""
+
+
+class ToolsetError(ValueError):
+    """A toolset that cannot be made; ``kind`` is a stable word for what is wrong with it."""
+
+    def __init__(self, toolset: str, kind: str, message: str) -> None:
+        self.toolset = toolset
+        self.kind = kind
+        super().__init__(f"The toolset {toolset!r} is not made: {message}.")
+
+
 class Refusal(Exception):
     """A call that ends with an error of ours; ``fields`` are those of the error JSON.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from _thread import get_ident
+from contextlib import contextmanager, nullcontext
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from hermes_build.runtime.errors import HandlerImportError, LoadError, SchemaDri
 from hermes_build.runtime.mismatch import Mismatch, relative_path, spec_place
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
     from types import TracebackType
 
     from hermes_build.runtime.registry import ToolRegistry
@@ -32,7 +33,8 @@ def import_handlers(registry: ToolRegistry, module: str) -> None:
         raise failure.again()
     before = dict(registry._bindings)
     try:
-        import_module(module)
+        with _importing(registry):
+            import_module(module)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # foreign code; a module may even call sys.exit()
@@ -40,6 +42,7 @@ def import_handlers(registry: ToolRegistry, module: str) -> None:
             for name, binding in list(registry._bindings.items()):
                 if binding.module == module and before.get(name) is not binding:
                     del registry._bindings[name]
+            registry._changed()
         path, line = _where(error, registry.root)
         failure = HandlerImportError(module, registry.tools_of_module(module), error, path, line)
         registry._failures[module] = failure
@@ -61,7 +64,9 @@ def load(registry: ToolRegistry, started: Callable[[str], object] | None = None)
     registry._failures.clear()
     registry._collected = (get_ident(), mismatches)
     try:
-        for module in registry.handler_modules():
+        for module, names in registry.handler_modules().items():
+            if registry._overlay.hidden.issuperset(names):
+                continue  # the host program has taken all its tools out
             if started is not None:
                 started(module)
             try:
@@ -78,11 +83,29 @@ def load(registry: ToolRegistry, started: Callable[[str], object] | None = None)
         raise SchemaDriftError(tuple(mismatches))
 
 
+@contextmanager
+def _importing(registry: ToolRegistry) -> Iterator[None]:
+    """Let a module's registrations take effect at once, as those of no host program."""
+    from hermes_build.runtime.batches import outside
+
+    thread = get_ident()
+    is_outermost = thread not in registry._importing
+    registry._importing.add(thread)
+    try:
+        with outside(registry) if registry._batches is not None else nullcontext():
+            yield
+    finally:
+        if is_outermost:
+            registry._importing.discard(thread)
+
+
 def _missing(registry: ToolRegistry, explained: set[str]) -> list[Mismatch]:
     """Tools of ours without a handler, where nothing else says why."""
     found = []
     for name, record in registry._catalogue.records(TOOL):
         if record.get("handler", "self") != "self" or name in registry._bindings:
+            continue
+        if name in registry._overlay.hidden:
             continue
         if name not in explained:
             module: Any = record.get("module")

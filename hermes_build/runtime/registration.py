@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from _thread import get_ident
 from typing import TYPE_CHECKING, Any
 
 from hermes_build.layout import TOOL_ALIAS
@@ -13,6 +14,7 @@ from hermes_build.runtime.nearest import did_you_mean
 from hermes_build.runtime.shapes import Binding, adapt, read_shape, root_properties, source_of
 
 if TYPE_CHECKING:
+    from hermes_build.runtime.overlay import Draft
     from hermes_build.runtime.registry import ToolRegistry
 
 
@@ -29,28 +31,33 @@ def bind(registry: ToolRegistry, claim: Claim, override: bool) -> None:
     module, path, line = source_of(claim.function)
     place = (relative_path(path, registry.root), line)
     found, binding = _examine(registry, claim, record, module, place)
-    with registry._lock:
-        present = registry._bindings.get(claim.tool)
+
+    def enter(draft: Draft) -> None:
+        present = draft.bound(claim.tool)
+        differing = list(found)
         if present is not None and not override and not _same_source(present, claim.function):
-            found.append(
-                (
-                    "duplicate",
-                    "HB3003",
-                    f"already registered by {present.module} at {show_place(present.place)}",
-                )
+            message = f"already registered by {present.module} at {show_place(present.place)}"
+            differing.append(("duplicate", "HB3003", message))
+        if binding is None or differing:
+            spec = spec_place(record) if record else None
+            raise SchemaDriftError(
+                tuple(Mismatch(claim.tool, *one, spec=spec, handler=place) for one in differing)
             )
-        if binding is not None and not found:
-            if present is not None and override:
-                _log_override(present, binding)
-            registry._bindings[claim.tool] = binding
-            registry._changed()
-            return
-    spec = spec_place(record) if record else None
-    mismatches = tuple(Mismatch(claim.tool, *one, spec=spec, handler=place) for one in found)
-    collected = registry.collecting()
-    if collected is None:
-        raise SchemaDriftError(mismatches)
-    collected.extend(mismatches)
+        if present is not None and override:
+            draft.warnings.append(_override(present, binding))
+        draft.bindings[claim.tool] = binding
+        # A module that the registry imports for its other tools does not bring back what the host
+        # program has taken out.
+        if claim.tool in draft.hidden and get_ident() not in registry._importing:
+            draft.show(claim.tool)
+
+    try:
+        registry._change(enter)
+    except SchemaDriftError as error:
+        collected = registry.collecting()
+        if collected is None:
+            raise
+        collected.extend(error.mismatches)
 
 
 def _examine(
@@ -67,6 +74,7 @@ def _examine(
             f" It is an alias of {alias['name']!r}; register under that name."
             if alias
             else did_you_mean(str(claim.tool), registry.get_all_tool_names())
+            + " Tools without a spec are registered through `registry.plugin(NAME)`."
         )
         return [("unknown-tool", "HB3002", f"no spec declares this tool.{hint}")], None
     if record.get("handler") == "server":
@@ -130,10 +138,8 @@ def _name(function: Any) -> str:
     return getattr(function, "__qualname__", None) or type(function).__qualname__
 
 
-def _log_override(present: Binding, binding: Binding) -> None:
-    from logging import getLogger
-
-    getLogger("hermes_build.runtime").warning(
+def _override(present: Binding, binding: Binding) -> tuple[object, ...]:
+    return (
         "The handler of %s is replaced: %s by %s",
         binding.tool,
         show_place(present.place),

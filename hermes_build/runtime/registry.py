@@ -15,20 +15,24 @@ from _thread import get_ident
 from hermes_build.layout import CATALOGUE, MODULE, TOOL
 from hermes_build.runtime.call import Call
 from hermes_build.runtime.catalogue import Catalogue, check_format
+from hermes_build.runtime.changes import Changes
 from hermes_build.runtime.dispatch import acall, call
 from hermes_build.runtime.errors import HandlerImportError, Refusal
-from hermes_build.runtime.lookups import DEFAULT_RESULT_CHARS, Lookups
+from hermes_build.runtime.lookups import DEFAULT_RESULT_CHARS
+from hermes_build.runtime.reports import Reports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
     from typing import Any, TypeVar
+    from weakref import WeakSet
 
     from hermes_build.runtime.availability import Availability
     from hermes_build.runtime.callee import Callee
     from hermes_build.runtime.entry import ToolEntry
     from hermes_build.runtime.hooks import Hooks
     from hermes_build.runtime.mismatch import Mismatch
+    from hermes_build.runtime.session import Session
     from hermes_build.runtime.shapes import Binding
     from hermes_build.runtime.store import ResultStore
 
@@ -68,7 +72,7 @@ def frozen(
     return ToolRegistry(opened, digest, folder)
 
 
-class ToolRegistry(Lookups):
+class ToolRegistry(Changes, Reports):
     """A program's tools: what they are, who handles them, and the way to call them.
 
     ``root`` is the folder that places in messages are relative to. ``store`` keeps the text of
@@ -79,14 +83,15 @@ class ToolRegistry(Lookups):
         super().__init__(catalogue)
         self.root = root
         self._digest = digest
-        self._bindings: dict[str, Binding] = {}
         self._failures: dict[str, HandlerImportError] = {}
+        self._importing: set[int] = set()
+        self._lost: dict[str, str] = {}
         self._collected: tuple[int, list[Mismatch]] | None = None
         self._callees: dict[str, Callee] = {}
         self._ready: dict[str, Callee] = {}
-        self._generation = 0
         self._hooks: Hooks | None = None
         self._availability: Availability | None = None
+        self._sessions: WeakSet[Session] | None = None
         self.store: ResultStore | None = None
         self.default_max_result_chars: float = DEFAULT_RESULT_CHARS
 
@@ -128,6 +133,7 @@ class ToolRegistry(Lookups):
             from hermes_build.runtime.nearest import did_you_mean
 
             hint = did_you_mean(str(name), self.get_all_tool_names())
+            hint = self._lost.get(str(name), hint)
             raise Refusal(f"Unknown tool: {name}.{hint}", kind="unknown_tool")
         try:
             binding = self.binding(record["name"])
@@ -136,11 +142,6 @@ class ToolRegistry(Lookups):
         from hermes_build.runtime.callee import Callee
 
         return Callee(self, record, binding)
-
-    @property
-    def generation(self) -> int:
-        """A number that grows with every change of what can be called or listed."""
-        return self._generation
 
     @property
     def hooks(self) -> Hooks:
@@ -185,11 +186,39 @@ class ToolRegistry(Lookups):
 
         return lost
 
+    def session(
+        self,
+        enabled: Iterable[str] | None = None,
+        disabled: Iterable[str] = (),
+        *,
+        session_id: str = "",
+        deferred: Iterable[str] = (),
+        within: Session | None = None,
+    ) -> Session:
+        """What one agent holds: the tools that it may see and call, and no others.
+
+        The arguments are those of `hermes_build.runtime.session.Session`.
+        """
+        from weakref import WeakSet
+
+        from hermes_build.runtime.session import Session
+
+        session = Session(
+            self, enabled, disabled, session_id=session_id, deferred=deferred, within=within
+        )
+        with self._lock:
+            if self._sessions is None:
+                self._sessions = WeakSet()
+            self._sessions.add(session)
+        return session
+
     def _changed(self) -> None:
         """Forget what was made ready, at the end of a change and under the lock."""
+        super()._changed()
         self._callees = {}
         self._ready = {}
-        self._generation += 1
+        for session in self._sessions or ():
+            session._ready.clear()
 
     # Handlers.
 
@@ -210,10 +239,10 @@ class ToolRegistry(Lookups):
     ) -> None:
         """Bind a handler to a declared tool, in the form that hermes-agent has.
 
-        ``toolset`` and ``schema`` are compared with the spec, and may be left out. The spec alone
-        says what ``requires_env``, ``description``, ``emoji`` and ``max_result_size_chars`` are:
-        they are accepted so that existing modules work unchanged. ``override`` replaces a handler
-        that is bound already.
+        A tool that no spec declares is registered through `plugin`. ``toolset`` and ``schema`` are
+        compared with the spec, and may be left out. The spec alone says what ``requires_env``,
+        ``description``, ``emoji`` and ``max_result_size_chars`` are: they are accepted so that
+        existing modules work unchanged. ``override`` replaces a handler that is bound already.
 
         Raises:
             SchemaDriftError: with every difference between the registration and the spec.
@@ -274,6 +303,12 @@ class ToolRegistry(Lookups):
             HandlerImportError: when the module fails to import.
             LookupError: when nothing binds a handler to the tool.
         """
+        overlay = self._overlay
+        entry = overlay.entries.get(name)
+        if entry is not None:
+            return entry.binding
+        if name in overlay.hidden:
+            raise LookupError(f"The tool {name!r} was taken out of this program.")
         found = self._bindings.get(name)
         if found is not None:
             return found
@@ -299,12 +334,13 @@ class ToolRegistry(Lookups):
 
     def get_entry(self, name: str) -> ToolEntry | None:
         """A tool's spec and handler as hermes-agent shows them, or None."""
-        record = self.find(name)
+        overlay = self._overlay
+        record = self._find(overlay, name)
         if record is None:
             return None
         from hermes_build.runtime.entry import ToolEntry
 
-        return ToolEntry(self, record)
+        return ToolEntry(self, record, overlay.entries.get(record["name"]))
 
     def load(self, *, started: Callable[[str], object] | None = None) -> None:
         """Import every handler module, and verify the catalogue against its digest.
