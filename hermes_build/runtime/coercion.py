@@ -27,6 +27,7 @@ _MOST_DIGITS = 400
 """Characters of a text that is read as a number, and the size of its exponent."""
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?(?:[eE]([+-]?[0-9]+))?")
+_KINDS = {list: "list", str: "text", bool: "boolean", int: "number", float: "number"}
 _SPACE = " \t\n\r"
 
 
@@ -112,7 +113,7 @@ def as_arguments(text: str) -> dict[str, Any] | None:
     except ValueError as error:
         raise ValueError(f"not text that is no JSON ({error})") from None
     if value is not None and not isinstance(value, dict):
-        raise ValueError(f"not the text of a JSON value of type {type(value).__name__}")
+        raise ValueError(f"not a {_KINDS[type(value)]}")
     if end == len(text):
         return value
     if text[end] == "{":

@@ -11,8 +11,9 @@ there is, and, where there are several, that fits there:
 4. the list or the object that a text holds as JSON;
 5. where a list is wanted, and not the object that is there: ``X`` for ``{"item": X}``, if that is a
    list, and otherwise a list of it;
-6. a list with the value as its only element, unless it is null, empty text, or text that begins as
-   a list does. It comes before (5) where the elements have a property ``item`` of their own.
+6. a list with the value as its only element, unless it is null, the text ``null``, empty text, or
+   text that begins as a list does. It comes before (5) where the elements have a property ``item``
+   of their own.
 
 What was put in is repaired within by the same rules. Text stays text wherever text is admitted,
 other than by an ``enum`` or ``const`` that does not list it. In a union that a list or an object
@@ -174,7 +175,7 @@ class _Attempt:
             own = self._elements_have_item(place, set())
             if not own:
                 yield self._uncollapsed(place, value, depth)
-        if kind != "string" or not (value == "" or is_listlike(value)):
+        if kind != "string" or not (value in ("", "null") or is_listlike(value)):
             yield self._within(place, [value], depth + 1, wrapped)
         if own:
             yield self._uncollapsed(place, value, depth)

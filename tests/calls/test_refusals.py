@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from tests.calls.one_tool import Make, echo, error_of
+from tests.runtime_program import READ_FILE
 
 
-@pytest.mark.parametrize("args", [[], "x", 3, '{"path": "a"}', [("path", "a")]])
+@pytest.mark.parametrize("args", [[], "x", 3, "[]", "", [("path", "a")]])
 def test_arguments_that_are_no_object_are_refused(make: Make, args: Any) -> None:
     assert "must be a JSON object" in error_of(make(echo).call("t", args))
 
@@ -19,7 +20,7 @@ def test_arguments_that_are_no_object_are_refused(make: Make, args: Any) -> None
     [
         ({}, '"path" is a required property'),
         ({"path": ""}, 'path: must have at least 1 character, but is the text ""'),
-        ({"path": "a", "limit": "3"}, 'limit: must be an integer, but is the text "3"'),
+        ({"path": "a", "limit": "3x"}, 'limit: must be an integer, but is the text "3x"'),
         ({"path": "a", "limit": 9999}, "limit: must be at most 2000, but is 9999"),
         ({"path": "a", "nope": 1}, "'nope' was unexpected"),
         ({"path": "a", "limit": True}, "limit: must be an integer, but is true"),
@@ -80,7 +81,7 @@ def test_the_members_of_an_enum_are_listed_up_to_a_readable_number(make: Make) -
 @pytest.mark.parametrize(
     ("schema", "value", "says"),
     [
-        ({"type": "number"}, "1", 'a: must be a number, but is the text "1"'),
+        ({"type": "number"}, "1x", 'a: must be a number, but is the text "1x"'),
         ({"type": ["null", "string"]}, [1], "a: must be text or null, but is the list [1]"),
         ({"const": 3}, 4, "a: must be 3, but is 4"),
         ({"exclusiveMaximum": 9}, 9, "a: must be less than 9, but is 9"),
@@ -101,6 +102,57 @@ def test_the_members_of_an_enum_are_listed_up_to_a_readable_number(make: Make) -
 def test_each_demand_is_told_in_plain_words(make: Make, schema: Any, value: Any, says: str) -> None:
     registry = make(echo, {"type": "object", "properties": {"a": schema}})
     assert says in error_of(registry.call("t", {"a": value}))
+
+
+def test_a_misspelt_property_is_told_beside_the_one_that_was_meant(make: Make) -> None:
+    properties = {"word": {}, "ignore_case": {}, "o": {"$ref": "#/$defs/o"}}
+    inner = {"type": "object", "properties": {"depth": {}}, "additionalProperties": False}
+    parameters = {
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": False,
+        "$defs": {"o": {"anyOf": [inner, {"type": "null"}]}},
+    }
+    call = make(echo, parameters).call
+    assert "('wrod' was unexpected, did you mean 'word'?)" in error_of(call("t", {"wrod": 1}))
+    # A property that is there already was not misspelt.
+    message = error_of(call("t", {"wrod": 1, "word": 1}))
+    assert "('wrod' was unexpected; there are only 'word', 'ignore_case', 'o')" in message
+    message = error_of(call("t", {"wrod": 1, "ignoreCase": 1, "x": 2}))
+    assert "'wrod', 'ignoreCase', 'x' were unexpected" in message
+    assert "did you mean 'word' for 'wrod' and 'ignore_case' for 'ignoreCase'?" in message
+    message = error_of(call("t", {"o": {"dept": 1}}))
+    assert ": o: Additional properties are not allowed ('dept' was unexpected, did you" in message
+
+
+def test_a_flood_of_unexpected_names_makes_a_short_message(make: Make) -> None:
+    parameters = {"type": "object", "properties": {}, "additionalProperties": False}
+    names = {f"{'x' * 1_000}{index}": 1 for index in range(500)}
+    message = error_of(make(echo, parameters).call("t", names))
+    assert "and 495 others were unexpected; there are none" in message
+    assert len(message) < 600
+
+
+def test_a_flood_of_problems_is_counted(make: Make) -> None:
+    parameters = {"type": "object", "properties": {"a": {"items": {"type": "integer"}}}}
+    message = error_of(make(echo, parameters).call("t", {"a": ["x"] * 3_000}))
+    assert message.count(";") == 5
+    assert message.endswith("; and 2995 more.")
+
+
+def test_every_refusal_of_arguments_has_one_stable_word() -> None:
+    from hermes_build.runtime.errors import Refusal
+    from hermes_build.runtime.validation import Arguments
+
+    deep: Any = {}
+    for _ in range(300):
+        deep = {"a": deep}
+    gate = Arguments("t", READ_FILE)
+    for args in ([], "x", {}, {"path": 1}, {"path": object()}, {"path": float("nan")}, deep):
+        with pytest.raises(Refusal) as caught:
+            gate.accept(args)
+        assert caught.value.kind == "invalid_arguments", args
+        assert caught.value.fields == {}
 
 
 def test_arguments_nested_too_deeply_are_refused_not_crashed_on(make: Make) -> None:
