@@ -480,6 +480,22 @@ def test_a_verdict_from_before_an_invalidation_is_not_kept(availability: Availab
     assert not answers
 
 
+def test_a_success_from_before_an_invalidation_excuses_nothing(
+    availability: Availability, clock: Clock
+) -> None:
+    up = True
+
+    def check() -> bool:
+        if not up:
+            availability.invalidate()
+        return up
+
+    assert availability.missing(CHECKED, check) == ()
+    up = False
+    clock.now += 30
+    assert availability.missing(CHECKED, check) != ()
+
+
 def test_ttl_and_grace_are_settings(clock: Clock) -> None:
     check = Check(True)
     availability = Availability(ttl=0, grace=5, clock=clock)
@@ -628,6 +644,8 @@ def test_a_listing_says_when_another_might_differ(
     later.missing(record(python=["json"]), None)
     assert later.expires == start + 40
     later.missing(CHECKED, check)
+    assert later.expires == start + 30
+    later.missing(record(python=["html"]), None)
     assert later.expires == start + 30
     clock.now += 20
     check.answer = False

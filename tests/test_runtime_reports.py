@@ -66,7 +66,8 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Program:
     toolsets = [
         toolset("file", ["read", "sign"], description="Files of the workspace."),
         toolset("web", ["fetch", "search"], aliases=["net"]),
-        toolset("terminal", ["run", "stop"]),
+        # Lists a tool that another toolset owns.
+        toolset("terminal", ["read", "run", "stop"], aliases=["shell"]),
         toolset("pictures", ["draw"]),
         toolset("offline", ["draw", "run"]),
     ]
@@ -156,13 +157,20 @@ def test_available_and_unavailable_toolsets_are_two_lists(registry: ToolRegistry
     )
 
 
-def test_a_name_may_be_an_alias_or_a_composition_or_unknown(registry: ToolRegistry) -> None:
+def test_a_name_may_be_an_alias_or_a_composition_or_unknown(
+    registry: ToolRegistry, box: Any
+) -> None:
     assert registry.is_available("cat")
     assert registry.is_toolset_available("file")
     assert not registry.is_toolset_available("net")
     assert registry.is_toolset_available("offline")
     assert registry.is_toolset_available("all")
     assert not registry.is_toolset_available("nothing_of_the_kind")
+    assert registry.is_toolset_available("shell")
+    registry.availability.invalidate()
+    box.answers["ready"] = False
+    assert not registry.is_toolset_available("terminal")
+    assert not registry.is_toolset_available("shell")
     assert not registry.is_available("raed")
     [reason] = registry.why_unavailable("raed")
     assert "Did you mean 'read'?" in reason

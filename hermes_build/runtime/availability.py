@@ -120,7 +120,7 @@ class Availability:
             elif good is not None and now < good + self.grace and not final:
                 return _Verdict(check, None, reason, now)
             else:
-                table[key] = _Known(check, now, reason, good)
+                table[key] = _Known(check, now, reason, None)
             if len(table) > self._room:
                 self._drop_expired(table, now)
         return verdict
@@ -250,7 +250,7 @@ class _Verdict:
 
 
 class _Known:
-    """What is kept of a check: when it was asked, why it said no, or None, and its last True."""
+    """What is kept of a check: when it answered, why not (or None), and its last True (or None)."""
 
     __slots__ = ("at", "check", "good", "reason")
 
