@@ -9,6 +9,6 @@ registry = frozen(
     __file__,
     "catalogue.jsonl",
     format=1,
-    digest="6b2e828636f2e458dce302b9148547211a45c35733d5a302bee9479e72b7a043",
+    digest="e7d235d17df16a0ae92bd5e400a58a57d78a59cf145a93b7bca1d6103a3170e0",
     needs="0.1.0",
 )

@@ -8,22 +8,40 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from hermes_build.runtime.entry import ToolEntry as ToolEntry
     from hermes_build.runtime.errors import CatalogueError as CatalogueError
+    from hermes_build.runtime.errors import ConsentRequired as ConsentRequired
     from hermes_build.runtime.errors import HandlerImportError as HandlerImportError
+    from hermes_build.runtime.errors import HandlerTimeout as HandlerTimeout
     from hermes_build.runtime.errors import LoadError as LoadError
+    from hermes_build.runtime.errors import RegistrationError as RegistrationError
     from hermes_build.runtime.errors import SchemaDriftError as SchemaDriftError
+    from hermes_build.runtime.errors import ToolConflict as ToolConflict
+    from hermes_build.runtime.errors import ToolsetError as ToolsetError
+    from hermes_build.runtime.errors import Unavailable as Unavailable
     from hermes_build.runtime.errors import UnknownToolset as UnknownToolset
+    from hermes_build.runtime.plugins import Plugin as Plugin
     from hermes_build.runtime.registry import ToolRegistry as ToolRegistry
     from hermes_build.runtime.registry import frozen as frozen
     from hermes_build.runtime.result import tool_error as tool_error
     from hermes_build.runtime.result import tool_result as tool_result
+    from hermes_build.runtime.servers import Server as Server
+    from hermes_build.runtime.session import Session as Session
 
 _HOMES = {
     "CatalogueError": "errors",
+    "ConsentRequired": "errors",
     "HandlerImportError": "errors",
+    "HandlerTimeout": "errors",
     "LoadError": "errors",
+    "Plugin": "plugins",
+    "RegistrationError": "errors",
     "SchemaDriftError": "errors",
+    "Server": "servers",
+    "Session": "session",
+    "ToolConflict": "errors",
     "ToolEntry": "entry",
     "ToolRegistry": "registry",
+    "ToolsetError": "errors",
+    "Unavailable": "errors",
     "UnknownToolset": "errors",
     "frozen": "registry",
     "tool_error": "result",

@@ -371,6 +371,11 @@ class ToolRegistry(Changes, Reports):
         """The handler modules that the compiler found, and the tools that each registers."""
         return {name: tuple(one["tools"]) for name, one in self._catalogue.records(MODULE)}
 
+    def note_lost(self, tools: dict[str, str]) -> None:
+        """Keep, by the names of tools that are not there, what a call of one is to be told."""
+        with self._lock:
+            self._lost = {**self._lost, **tools}
+
     def tools_of_module(self, module: str) -> tuple[str, ...]:
         """The tools that one handler module registers, as the compiler found them."""
         record = self._catalogue.record(MODULE + module)

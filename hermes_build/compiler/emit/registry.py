@@ -9,7 +9,7 @@ from hermes_build import layout
 from hermes_build.compiler.canonical import compact, hexdigest
 from hermes_build.compiler.emit.definition import definition
 from hermes_build.compiler.emit.render import Renderer
-from hermes_build.ir import Catalog, Tool, Toolset
+from hermes_build.ir import Catalog, Guards, Tool, Toolset
 
 # The order and names here are the runtime's: see hermes_build/layout.py.
 
@@ -123,9 +123,21 @@ def _toolset_record(one: Toolset) -> dict[str, Any]:
         "tools": list(one.tools or ()),
         "includes": list(one.includes),
         "excludes": list(one.excludes),
+        "guards": _guards_record(one.guards),
         "aliases": list(one.aliases),
         "resolved": list(one.resolved),
         "source": str(one.place),
     }
     keep = ("name", "resolved", "source")
     return {key: value for key, value in record.items() if value or key in keep}
+
+
+def _guards_record(guards: Guards) -> dict[str, Any]:
+    """Return the promises that a toolset makes: a running program holds what it adds to them."""
+    record = {
+        "forbid_tags": list(guards.forbid_tags),
+        "require": dict(guards.require),
+        "max_tools": guards.max_tools,
+        "max_tokens": guards.max_tokens,
+    }
+    return {key: value for key, value in record.items() if value not in (None, [], {})}
