@@ -172,12 +172,14 @@ class Listing:
     it: `Availability.invalidations` tells of that.
     """
 
-    __slots__ = ("_availability", "_checks", "_environ", "_here", "_quiet", "expires")
+    __slots__ = ("_availability", "_checks", "_environ", "_here", "_quiet", "_read", "expires")
 
     def __init__(self, availability: Availability, quiet: bool) -> None:
         self._availability = availability
         self._quiet = quiet
-        self._environ: dict[str, str] | None = None
+        # The variables that were looked at, since a copy of all of them costs more than the rest.
+        self._environ: dict[str, str] = {}
+        self._read: set[str] = set()
         self._here: dict[tuple[str, str], bool] = {}
         self._checks: dict[object, _Verdict] = {}
         self.expires: float | None = None
@@ -204,8 +206,12 @@ class Listing:
         return reasons
 
     def _unmet(self, requires: Mapping[str, Any]) -> tuple[str, ...]:
-        if self._environ is None and ("env" in requires or "any_env" in requires):
-            self._environ = dict(os.environ)
+        for name in (*requires.get("env", ()), *requires.get("any_env", ())):
+            if name not in self._read:
+                self._read.add(name)
+                value = os.environ.get(name)
+                if value is not None:
+                    self._environ[name] = value
         return unmet(requires, self._environ, self._has_module, self._has_command)
 
     def _has_module(self, name: str) -> bool:
