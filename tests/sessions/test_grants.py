@@ -39,7 +39,11 @@ def test_an_unknown_name_is_an_error_with_the_nearest(tmp_path: Path, rule: str)
 
 
 @pytest.mark.parametrize("rule", ["enabled", "disabled"])
-@pytest.mark.parametrize("names", ["file", b"file", [1], [{"base": ["file"]}], 3])
+@pytest.mark.parametrize(
+    "names",
+    ["file", b"file", [1], [{"base": ["file"]}], 3],
+    ids=["text", "bytes", "number", "mapping", "no list"],
+)
 def test_anything_but_a_list_of_names_is_a_type_error(
     tmp_path: Path, rule: str, names: Any
 ) -> None:
