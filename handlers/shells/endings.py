@@ -21,7 +21,7 @@ def exit_code(running: Running) -> int | None:
     return code if code is None or code >= 0 else 128 - code
 
 
-def notes(running: Running, timeout: int | None = None) -> list[str]:
+def notes(running: Running, timeout: float = 0.0) -> list[str]:
     """Sentences on what a model cannot tell from the exit code and the output.
 
     Args:
@@ -32,8 +32,8 @@ def notes(running: Running, timeout: int | None = None) -> list[str]:
     code = running.returncode
     if running.timed_out:
         said.append(
-            f"The command was ended after {timeout} s, with every process of its group. Give it a "
-            "longer timeout, or start it with background."
+            f"The command was ended after {timeout:g} s, with every process of its group. Give it "
+            "a longer timeout, or start it with background."
         )
     elif code is not None and code < 0:
         by_us = " on request" if running.stopped else ""

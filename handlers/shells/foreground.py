@@ -13,7 +13,7 @@ KEPT = 100_000
 """How many bytes of the output's beginning are kept in memory, and how many of its end."""
 
 
-def run(command: str, folder: str, timeout: int, pty: bool = False) -> dict[str, Any]:
+def run(command: str, folder: str, timeout: float, pty: bool = False) -> dict[str, Any]:
     """Run a command to its end, or end it after ``timeout`` seconds.
 
     Its input is empty. The answer has ``output``, ``exit_code`` and ``duration_seconds``; where it

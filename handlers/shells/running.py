@@ -262,9 +262,8 @@ def start(
     """
     _check(command)
     arguments = [shell(), "-c", command]
-    theirs: list[
-        int
-    ] = []  # the command's ends, which it alone may hold: it decides when they close
+    # The command alone may hold its ends, so that they close when it ends.
+    theirs: list[int] = []
     ours: list[int] = []
     given: int | None = None
     try:
