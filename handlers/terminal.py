@@ -1,4 +1,8 @@
-"""The handler of `terminal`."""
+"""The handler of `terminal`.
+
+``HERMES_TERMINAL_ENV`` names the variables, separated by commas, that commands get although they
+look like credentials; ``*`` stands for all.
+"""
 
 from __future__ import annotations
 

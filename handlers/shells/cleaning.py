@@ -16,7 +16,9 @@ _ESCAPE = re.compile(
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _ERASE_REST = re.compile(r"\x1b\[0?K")
 _ERASE_LINE = "\x1b[2K"
-_ESCAPED_END = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b\n]*\x1b?|[PX^_][^\x1b\n]*\x1b?)?\Z")
+_UNFINISHED = re.compile(
+    rb"\x1b(?:[ -/]*|\[[0-?]*[ -/]*|\][^\x07\x1b\n]*\x1b?|[PX^_][^\x1b\n]*\x1b?)\Z"
+)
 
 _LONGEST_WAIT = 256
 """How many bytes of an unfinished sequence are held back; a longer one is shown as it is."""
@@ -42,7 +44,7 @@ def complete(data: bytes) -> int:
     feed may follow.
     """
     end = len(data)
-    begun = _ESCAPED_END.search(data, max(0, end - _LONGEST_WAIT))
+    begun = _UNFINISHED.search(data, max(0, end - _LONGEST_WAIT))
     if begun:
         return begun.start()
     if data.endswith(b"\r"):

@@ -28,16 +28,17 @@ class Excerpt:
 
 def excerpt(data: bytes, before: int = 0) -> Excerpt:
     """The excerpt of ``data``, before which so many bytes are lost already."""
-    return excerpt_of_text(clean(_from_whole_line(data) if before else data), before)
+    if not before:
+        return excerpt_of_text(clean(data))
+    text = clean(_from_character(data))
+    return _joined("", text[-MOST:], before + _size(text[:-MOST]))
 
 
-def excerpt_of_text(text: str, before: int = 0) -> Excerpt:
+def excerpt_of_text(text: str) -> Excerpt:
     """The excerpt of output that is text already."""
-    if len(text) > MOST:
-        return _joined(text[:HEAD], text[HEAD - MOST :], before + _size(text[HEAD : HEAD - MOST]))
-    if before:
-        return Excerpt(_mark(before) + text, before)
-    return Excerpt(text, 0)
+    if len(text) <= MOST:
+        return Excerpt(text, 0)
+    return _joined(text[:HEAD], text[HEAD - MOST :], _size(text[HEAD : HEAD - MOST]))
 
 
 def excerpt_of_ends(ends: Ends) -> Excerpt:
@@ -55,16 +56,12 @@ def _joined(head: str, tail: str, omitted: int) -> Excerpt:
     begin = tail.find("\n", 0, _LONGEST_STUMP) + 1
     omitted += _size(head[end:]) + _size(tail[:begin])
     head, tail = head[:end], tail[begin:]
-    gap = "" if head.endswith("\n") else "\n"
+    gap = "\n" if head and not head.endswith("\n") else ""
     return Excerpt(f"{head}{gap}{_mark(omitted)}{tail}", omitted)
 
 
 def _mark(omitted: int) -> str:
     return f"[... {omitted:,} bytes of output left out ...]\n"
-
-
-def _from_whole_line(data: bytes) -> bytes:
-    return _from_character(data[data.find(b"\n", 0, _LONGEST_STUMP) + 1 :])
 
 
 def _from_character(data: bytes) -> bytes:
