@@ -7,7 +7,7 @@ from typing import Any
 
 from handlers.shells import endings, excerpts
 from handlers.shells.buffer import Ends
-from handlers.shells.running import start
+from handlers.shells.starting import start
 
 KEPT = 100_000
 """How many bytes of the output's beginning are kept in memory, and how many of its end."""

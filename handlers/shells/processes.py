@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
+import os
 import time
 from threading import Lock, Thread
 
@@ -11,7 +11,7 @@ from handlers.shells import endings, groups
 from handlers.shells.buffer import Ring
 from handlers.shells.cleaning import complete
 from handlers.shells.excerpts import Excerpt, excerpt
-from handlers.shells.running import start
+from handlers.shells.starting import start
 
 KEPT = 200_000
 """How many bytes of a process's output are kept: its end."""
@@ -33,7 +33,7 @@ class Process:
     """One background process; its methods may be called by any thread."""
 
     def __init__(self, scope: str, command: str, folder: str, pty: bool) -> None:
-        self.name = f"proc_{secrets.token_hex(4)}"
+        self.name = f"proc_{os.urandom(4).hex()}"
         self.scope = scope
         self.command = command
         self.folder = folder

@@ -1,23 +1,19 @@
-"""One command under way: it is started, followed to its end, and ended when it must be."""
+"""One command under way: it is followed to its end, and ended when it must be."""
 
 from __future__ import annotations
 
 import atexit
 import errno
-import fcntl
 import os
 import select
-import struct
 import subprocess
-import termios
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from threading import Event, Lock
 
-from handlers.files.refusal import Refusal, refusing
+from handlers.files.refusal import Refusal
 from handlers.shells import groups
-from handlers.shells.surroundings import environment, shell
 
 GRACE = 0.5
 """Seconds that processes which outlive their shell have to finish; `> >(tee log)` needs some."""
@@ -35,10 +31,6 @@ END_OF_INPUT = b"\x04"
 """What a terminal takes for the end of the input."""
 
 _CHUNK = 1 << 16
-_SIZE = struct.pack("HHHH", 50, 200, 0, 0)  # rows and columns
-# A session's leader gets the terminal that it opens for its own, so that job control and signals
-# from the keyboard work.
-_OWN_TERMINAL = 'exec <>"$1" >&0 2>&0 && exec "$2" -c "$3"'
 
 
 class Running:
@@ -83,6 +75,9 @@ class Running:
         self._poll.register(output, select.POLLIN)
         if self._exit is not None:
             self._poll.register(self._exit, select.POLLIN)
+        _live.add(self)
+        if ending.is_set():
+            self.signal_group(groups.kill)
 
     def follow(self, timeout: float | None = None) -> None:
         """Take the output until the command has ended, or end it after ``timeout`` seconds."""
@@ -240,92 +235,6 @@ class Running:
         _live.discard(self)
 
 
-def start(
-    command: str,
-    folder: str,
-    take: Callable[[bytes], None],
-    *,
-    pty: bool = False,
-    writable: bool = False,
-) -> Running:
-    """Start a command in the shell.
-
-    Args:
-        command: what the shell is to run.
-        folder: an absolute path to run in.
-        take: given what the command writes, both streams as they come, by the thread that follows.
-        pty: give it a terminal of its own instead of pipes.
-        writable: keep its input open for `Running.write`. Otherwise it reads the end at once.
-
-    Raises:
-        Refusal: when it cannot be started.
-    """
-    _check(command)
-    arguments = [shell(), "-c", command]
-    # The command alone may hold its ends, so that they close when it ends.
-    theirs: list[int] = []
-    ours: list[int] = []
-    given: int | None = None
-    try:
-        with refusing("The command cannot be started"):
-            if pty:
-                output, child = os.openpty()
-                ours, theirs, given, stdin = [output], [child], output, child
-                fcntl.ioctl(child, termios.TIOCSWINSZ, _SIZE)
-                name = os.ttyname(child)
-                arguments = ["/bin/sh", "-c", _OWN_TERMINAL, "sh", name, arguments[0], command]
-            else:
-                output, child = os.pipe()
-                ours, theirs, stdin = [output], [child], subprocess.DEVNULL
-                if writable:
-                    stdin, given = os.pipe()
-                    ours.append(given)
-                    theirs.append(stdin)
-            for descriptor in ours:
-                os.set_blocking(descriptor, False)
-            process = subprocess.Popen(
-                arguments,
-                cwd=folder,
-                env=environment(pty),
-                stdin=stdin,
-                stdout=child,
-                stderr=child,
-                start_new_session=True,
-            )
-    except BaseException:
-        for descriptor in ours:
-            os.close(descriptor)
-        raise
-    finally:
-        for descriptor in theirs:
-            os.close(descriptor)
-    running = Running(process, output, given, take, pty)
-    _live.add(running)
-    if _ending.is_set():
-        running.signal_group(groups.kill)
-    if pty and not writable:
-        with suppress(OSError):
-            os.write(output, END_OF_INPUT)
-    return running
-
-
-def _check(command: str) -> None:
-    if _ending.is_set():
-        raise Refusal("The program is ending; no command is started any more.")
-    if "\0" in command:
-        raise Refusal("A command cannot hold a NUL character.")
-    try:
-        size = len(command.encode())
-    except UnicodeEncodeError:
-        raise Refusal("A command cannot hold half of a surrogate pair.") from None
-    if size >= 128 * 1024 - 1:
-        raise Refusal(
-            f"The command has {size:,} bytes, which is more than the system takes. Write it to a "
-            "file, and run that.",
-            bytes=size,
-        )
-
-
 def _exit_descriptor(pid: int) -> int | None:
     """A descriptor that becomes readable when the process ends, where the system has such."""
     try:
@@ -334,14 +243,16 @@ def _exit_descriptor(pid: int) -> int | None:
         return None
 
 
+ending = Event()
+"""Set when the program ends, and no command may be started any more."""
+
 _live: set[Running] = set()
-_ending = Event()
 
 
 @atexit.register
 def _end_all() -> None:
     """Leave nothing behind when the program ends."""
-    _ending.set()
+    ending.set()
     for running in list(_live):
         running.signal_group(groups.terminate)
     deadline = time.monotonic() + GRACE

@@ -15,7 +15,7 @@ import pytest
 
 from handlers.files.refusal import Refusal
 from handlers.files.workspace import Workspace
-from handlers.shells import running, surroundings
+from handlers.shells import running, starting, surroundings
 from handlers.shells.excerpts import MOST
 from handlers.shells.foreground import run
 
@@ -169,7 +169,7 @@ def test_a_terminal_is_there_when_it_is_asked_for(tmp_path: Path, pty: bool) -> 
 def test_the_keyboard_of_a_terminal_can_interrupt(tmp_path: Path) -> None:
     shown: list[bytes] = []
     command = "trap 'echo interrupted; exit' INT; echo ready; while :; do sleep 0.01; done"
-    one = running.start(command, str(tmp_path), shown.append, pty=True, writable=True)
+    one = starting.start(command, str(tmp_path), shown.append, pty=True, writable=True)
     with ThreadPoolExecutor(1) as pool:
         followed = pool.submit(one.follow, LONG)
         while b"ready" not in b"".join(shown):
