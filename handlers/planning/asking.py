@@ -28,6 +28,8 @@ MOST_CHARACTERS = 10_000
 """How long an answer may be."""
 
 _PROMPT = "> "
+# The two joiners are invisible, and part of emoji and of words in some scripts.
+_HARMLESS = "\n\t\u200c\u200d"
 _POLL_SECONDS = 0.2
 
 
@@ -53,8 +55,9 @@ async def clarify(question: str, choices: list[str] | None, ask: Ask | None) -> 
         answer = await _ask_terminal(question, choices)
     else:
         raise Refusal(
-            "The person cannot be asked here: the program that runs this gave no way to them. Go on "
-            "with the most sensible assumption and say which one you made, or end with the question."
+            "The person cannot be asked here: the program that runs this gave no way to them. Go "
+            "on with the most sensible assumption and say which one you made, or end with the "
+            "question."
         )
     return {"question": question, "choices_offered": choices, "user_response": answer}
 
@@ -129,9 +132,9 @@ def _read_line(stop: Event) -> str:
 
 
 def visible(text: str) -> str:
-    """Text that does nothing to a terminal but show: without escapes and invisible characters."""
+    """Text that does nothing to a terminal but show: without escapes and turns of direction."""
     return "".join(
-        char if char in "\n\t" or unicodedata.category(char) not in ("Cc", "Cf", "Cs") else "�"
+        char if char in _HARMLESS or unicodedata.category(char) not in ("Cc", "Cf", "Cs") else "�"
         for char in text
     )
 

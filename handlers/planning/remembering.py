@@ -33,7 +33,8 @@ def store_from(environ: Mapping[str, str] = os.environ) -> Store:
     if path := environ.get(VARIABLE):
         return Store(os.path.abspath(path))
     workspace = Workspace.from_environment(environ)
-    return Store(os.path.join(workspace.root, *workspace.locate(DEFAULT).parts))
+    place = workspace.locate(DEFAULT)
+    return Store(os.path.join(workspace.root, *place.parts), unversioned=True)
 
 
 def act(store: Store, args: Mapping[str, Any]) -> dict[str, Any]:

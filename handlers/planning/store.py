@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
+import unicodedata
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
@@ -49,16 +50,6 @@ _SCHEMA = (
         content, content='entries', content_rowid='id',
         tokenize='porter unicode61 remove_diacritics 2'
     )""",
-    """CREATE TRIGGER entry_added AFTER INSERT ON entries BEGIN
-        INSERT INTO words (rowid, content) VALUES (new.id, new.content);
-    END""",
-    """CREATE TRIGGER entry_removed AFTER DELETE ON entries BEGIN
-        INSERT INTO words (words, rowid, content) VALUES ('delete', old.id, old.content);
-    END""",
-    """CREATE TRIGGER entry_replaced AFTER UPDATE OF content ON entries BEGIN
-        INSERT INTO words (words, rowid, content) VALUES ('delete', old.id, old.content);
-        INSERT INTO words (rowid, content) VALUES (new.id, new.content);
-    END""",
     f"PRAGMA application_id = {APPLICATION}",
     f"PRAGMA user_version = {VERSION}",
 )
@@ -91,6 +82,8 @@ class Store:
     """
 
     path: str
+    unversioned: bool = False
+    """Whether a folder that is made for the file is kept out of version control."""
 
     def add(self, target: str, content: str) -> tuple[Entry, bool]:
         """Save an entry; the answer says whether it is new, since none is saved twice.
@@ -113,6 +106,7 @@ class Store:
                 "RETURNING id",
                 (target, content, now, now),
             ).fetchone()
+            _index(database, id, content)
             return Entry(id, target, content, now, now), True
 
     def replace(self, id: int, content: str) -> Entry:
@@ -135,6 +129,8 @@ class Store:
             database.execute(
                 "UPDATE entries SET content = ?, updated = ? WHERE id = ?", (content, now, id)
             )
+            _unindex(database, old)
+            _index(database, id, content)
             return Entry(id, old.target, content, old.created, now)
 
     def remove(self, id: int) -> Entry:
@@ -146,6 +142,7 @@ class Store:
         with self._writing() as database:
             old = _entry(database, id)
             database.execute("DELETE FROM entries WHERE id = ?", (id,))
+            _unindex(database, old)
             return old
 
     def get(self, id: int) -> Entry:
@@ -184,7 +181,7 @@ class Store:
 
     @contextmanager
     def _writing(self, create: bool = False) -> Iterator[sqlite3.Connection]:
-        """A transaction that holds the write lock from its beginning, so that it never deadlocks."""
+        """A transaction that has the write lock from its beginning, so that it never deadlocks."""
         with self._opened("rwc" if create else "rw") as database:
             database.execute("BEGIN IMMEDIATE")
             with database:
@@ -206,19 +203,19 @@ class Store:
     @contextmanager
     def _opened(self, mode: str) -> Iterator[sqlite3.Connection]:
         shown = os.path.basename(self.path)
-        with refusing(shown):
-            if mode == "rwc":
-                _make_folder(os.path.dirname(self.path))
-            elif not os.path.lexists(self.path):
-                with _nothing() as empty:
-                    yield empty
-                return
+        if mode == "rwc":
+            with refusing(shown):
+                _make_folder(os.path.dirname(self.path), self.unversioned)
+        elif not os.path.lexists(self.path):
+            with _nothing() as empty:
+                yield empty
+            return
         try:
             # Reading, too, must be able to undo what a killed writer left half done.
             uri = f"file:{_quoted(self.path)}?mode={mode}"
             connection = sqlite3.connect(uri, uri=True, timeout=WAIT_SECONDS, isolation_level=None)
             with closing(connection) as database:
-                # A file may come from anywhere: its schema runs nothing with effects elsewhere.
+                # A file may come from anywhere, and a schema can hold functions to be run.
                 database.execute("PRAGMA trusted_schema = OFF")
                 yield database
         except sqlite3.Error as error:
@@ -296,7 +293,8 @@ def _expression(query: str) -> str:
 
     A word is letters and digits alone, so that none can hold what FTS5 gives a meaning.
     """
-    words = dict.fromkeys(word.lower() for word in re.findall(r"[^\W_]+", query))
+    text = unicodedata.normalize("NFC", query).lower()
+    words = dict.fromkeys(re.findall(r"[^\W_]+", text))
     # One or two letters begin too many words to say anything by it.
     terms = [f'"{word}"' + ("*" if len(word) > 2 else "") for word in list(words)[:_TERMS]]
     return " OR ".join(terms)
@@ -355,6 +353,17 @@ def _same(database: sqlite3.Connection, target: str, content: str) -> Entry | No
     return Entry(*row) if row else None
 
 
+def _index(database: sqlite3.Connection, id: int, content: str) -> None:
+    database.execute("INSERT INTO words (rowid, content) VALUES (?, ?)", (id, content))
+
+
+def _unindex(database: sqlite3.Connection, old: Entry) -> None:
+    # The index holds no text of its own, and is told what it had been given.
+    database.execute(
+        "INSERT INTO words (words, rowid, content) VALUES ('delete', ?, ?)", (old.id, old.content)
+    )
+
+
 def _checked(content: str) -> str:
     content = utf8(content).strip()
     if not content:
@@ -369,13 +378,14 @@ def _checked(content: str) -> str:
     return content
 
 
-def _make_folder(folder: str) -> None:
-    """Make the folder of a store for its owner alone, and keep it out of version control."""
+def _make_folder(folder: str, unversioned: bool) -> None:
+    """Make the folder of a store, where it is missing, for its owner alone."""
     if os.path.isdir(folder):
         return
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    with suppress(FileExistsError), open(os.path.join(folder, ".gitignore"), "x") as file:
-        file.write("*\n")
+    if unversioned:
+        with suppress(FileExistsError), open(os.path.join(folder, ".gitignore"), "x") as file:
+            file.write("*\n")
 
 
 def _quoted(path: str) -> str:

@@ -69,7 +69,7 @@ class TaskLists:
 
 
 def described(tasks: Sequence[Task]) -> dict[str, Any]:
-    """A list as the model reads it: ``todos``, and in ``summary`` how many there are of a status."""
+    """A list as the model reads it: ``todos``, and in ``summary`` how many have which status."""
     counts = Counter(task.status for task in tasks)
     return {
         "todos": [
