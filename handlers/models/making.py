@@ -89,13 +89,6 @@ def _free(workspace: Workspace, path: str, n: int) -> Place:
         one = _sibling(place, f"{stem}{f'-{number}' if n > 1 else ''}{ending or '.png'}")
         if workspace.status(one) is not None:
             raise Refusal(f"{one.shown} exists already; give another path.", path=one.shown)
-    for depth in range(1, len(place.parts)):
-        status = workspace.status(Place(place.parts[:depth]))
-        if status is None:
-            break
-        if status.st_mode & 0o170000 != 0o040000:
-            above = Place(place.parts[:depth]).shown
-            raise Refusal(f"{above} is a file, so nothing can be written below it.", path=path)
     return place
 
 
