@@ -161,8 +161,14 @@ class ModelServer:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables that lead a program here."""
-        return {"OPENAI_API_KEY": self.key, "OPENAI_BASE_URL": self.url}
+        """The variables that lead a program here, and past any proxy."""
+        here = "127.0.0.1"
+        return {
+            "OPENAI_API_KEY": self.key,
+            "OPENAI_BASE_URL": self.url,
+            "NO_PROXY": here,
+            "no_proxy": here,
+        }
 
     @property
     def bodies(self) -> list[Any]:

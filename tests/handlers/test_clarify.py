@@ -7,12 +7,12 @@ import json
 import os
 import pty
 import select
+import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -20,8 +20,26 @@ import pytest
 from handlers.clarify import handler
 from handlers.files.refusal import Refusal
 from handlers.planning import asking
+from tests.handlers.calling import HERE, call
 
-HERE = Path(__file__).parents[2]
+PROGRAM = """
+import asyncio, json, signal, sys
+from handlers.clarify import handler
+
+def clarify(question, **args):
+    return json.loads(asyncio.run(handler({"question": question, **args})))
+
+def withdrawn(question):
+    # The question is withdrawn when a signal comes; then the program reads a line itself.
+    async def ask():
+        task = asyncio.create_task(handler({"question": question}))
+        asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, task.cancel)
+        await asyncio.gather(task, return_exceptions=True)
+    asyncio.run(ask())
+    print("Now the program asks.", file=sys.stderr, flush=True)
+    return sys.stdin.readline()
+
+"""
 
 
 def clarify(question: str = "Which one?", ask: Any = None, **args: Any) -> dict[str, Any]:
@@ -115,22 +133,26 @@ def test_a_blank_question_is_refused() -> None:
 
 
 def test_without_a_host_and_a_terminal_the_model_is_told_to_go_on() -> None:
-    script = "import asyncio; from tests.handlers.test_clarify import clarify; print(clarify())"
     done = subprocess.run(
-        [sys.executable, "-c", script], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-        cwd=HERE, timeout=60,
+        [sys.executable, "-c", f"{PROGRAM}print(clarify('Why?'))"], stdin=subprocess.DEVNULL,
+        capture_output=True, text=True, cwd=HERE, timeout=60,
     )  # fmt: skip
     assert "gave no way to them" in done.stdout
+
+
+def test_the_tool_works_from_the_command_line() -> None:
+    assert "gave no way to them" in json.loads(call("clarify", '{"question": "Why?"}', {}))["error"]
 
 
 class Terminal:
     """A program on a terminal of its own, standard output apart."""
 
-    def __init__(self, script: str) -> None:
+    def __init__(self, call: str) -> None:
         self.master, slave = pty.openpty()
         self.process = subprocess.Popen(
-            [sys.executable, "-c", script],
-            stdin=slave, stderr=slave, stdout=subprocess.PIPE, text=True, cwd=HERE,
+            [sys.executable, "-c", f"{PROGRAM}print(json.dumps({call}))"], cwd=HERE,
+            stdin=slave, stderr=slave, stdout=subprocess.PIPE, text=True,
+            env={**os.environ, "PYTHONUTF8": "1"},
         )  # fmt: skip
         os.close(slave)
         self.shown = ""
@@ -157,8 +179,7 @@ def terminal() -> Iterator[Callable[[str], Terminal]]:
     opened: list[Terminal] = []
 
     def start(call: str) -> Terminal:
-        head = "from tests.handlers.test_clarify import clarify, cancelled; import json; "
-        opened.append(Terminal(f"{head}print(json.dumps({call}))"))
+        opened.append(Terminal(call))
         return opened[-1]
 
     yield start
@@ -212,24 +233,12 @@ def test_what_is_shown_keeps_every_script_and_emoji() -> None:
     assert asking.visible(text) == text
 
 
-def cancelled() -> str:
-    """A question that is withdrawn, after which the program reads a line itself."""
-
-    async def withdraw() -> None:
-        task = asyncio.create_task(handler({"question": "Still there?"}))
-        await asyncio.sleep(0.05)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
-
-    asyncio.run(withdraw())
-    print("Now the program asks.", file=sys.stderr, flush=True)
-    return sys.stdin.readline()
-
-
 def test_a_question_that_is_withdrawn_leaves_the_terminal_to_others(
     terminal: Callable[[str], Terminal],
 ) -> None:
-    one = terminal("cancelled()")
+    one = terminal("withdrawn('Still there?')")
+    one.wait_for("> ")
+    one.process.send_signal(signal.SIGUSR1)
     one.wait_for("Now the program asks.")
     one.type("mine\n")
     assert json.loads(one.result()) == "mine\n"

@@ -13,6 +13,7 @@ import pytest
 from handlers.image_generate import MODEL, handler
 from handlers.models import making
 from tests.handlers import images
+from tests.handlers.calling import call
 from tests.handlers.model_server import (
     KEY,
     Broken,
@@ -79,6 +80,14 @@ def test_an_image_is_written_under_a_name_made_from_its_content(draw: Any, root:
     assert request.body == {"model": MODEL, "prompt": "a red bar", "size": "1536x1024", "n": 1}
     again, _ = draw(Images((images.PNG,)))
     assert again["images"][0]["path"] == made["path"].replace(".png", "-2.png")
+
+
+def test_the_tool_works_from_the_command_line(root: Path) -> None:
+    with ModelServer([Images((images.PNG, images.GIF))]) as server:
+        environ = {**server.environment, "HERMES_WORKSPACE": str(root)}
+        answer = call("image_generate", '{"prompt": "a bar", "n": 2, "path": "bar"}', environ)
+    assert [one["path"] for one in json.loads(answer)["images"]] == ["bar-1.png", "bar-2.gif"]
+    assert files(root) == {"bar-1.png": images.PNG, "bar-2.gif": images.GIF}
 
 
 def test_the_model_is_a_setting(draw: Any) -> None:

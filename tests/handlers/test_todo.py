@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from handlers.files.refusal import Refusal
 from handlers.planning.tasks import MOST_TASKS, STATUSES, Task, TaskLists, described
 from handlers.todo import handler
+from tests.handlers.calling import call
 
 
 def task(id: str, content: str = "work", status: str = "pending") -> dict[str, str]:
@@ -38,6 +39,12 @@ def test_a_list_is_written_and_read_whole_with_counts() -> None:
         },
     }
     assert handler({"merge": False}, session_id="whole") == written
+
+
+def test_the_tool_works_from_the_command_line() -> None:
+    assert json.loads(call("todo", "{}", {}))["todos"] == []
+    answer = json.loads(call("todo", '{"todos": [{"id": "1", "content": "read"}]}', {}))
+    assert answer["todos"] == [task("1", "read")]
 
 
 def test_writing_without_merge_replaces_the_list_and_an_empty_one_clears_it(

@@ -7,6 +7,8 @@ import base64
 import json
 import os
 import socket
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from handlers.models import pictures, seeing
 from handlers.models.endpoint import Endpoint
 from handlers.vision_analyze import MODEL, handler
 from tests.handlers import images
+from tests.handlers.calling import HERE, call
 from tests.handlers.model_server import (
     KEY,
     Broken,
@@ -89,6 +92,20 @@ def test_a_file_goes_out_as_a_data_url_and_the_text_comes_back(see: Any) -> None
             }
         ],
     }
+
+
+def test_the_tool_works_from_the_command_line(root: Path) -> None:
+    (root / "a.png").write_bytes(images.PNG)
+    arguments = json.dumps({"image": "a.png", "question": "What is it?"})
+    with ModelServer([Text("A red bär.")]) as server:
+        environ = {**server.environment, "HERMES_WORKSPACE": str(root)}
+        assert call("vision_analyze", arguments, environ) == "A red bär."
+
+
+def test_the_handlers_are_imported_without_the_packages_that_they_call() -> None:
+    script = "import sys; sys.modules.update(openai=None, httpx=None); import handlers.{}"
+    for name in ("vision_analyze", "image_generate"):
+        subprocess.run([sys.executable, "-c", script.format(name)], cwd=HERE, check=True)
 
 
 def sent(server: ModelServer) -> str:
