@@ -215,7 +215,7 @@ class Store:
             uri = f"file:{_quoted(self.path)}?mode={mode}"
             connection = sqlite3.connect(uri, uri=True, timeout=WAIT_SECONDS, isolation_level=None)
             with closing(connection) as database:
-                # A file may come from anywhere, and a schema can hold functions to be run.
+                # A file may come from anywhere, and its schema can hold triggers.
                 database.execute("PRAGMA trusted_schema = OFF")
                 yield database
         except sqlite3.Error as error:
