@@ -12,6 +12,8 @@ import pytest
 
 from hermes_build.runtime.discovery import FailedModule, discover, import_discovered
 from hermes_build.runtime.registry import ToolRegistry
+from tests.registry.programs import TEXT
+from tests.runtime_program import tool, write_program
 
 REGISTERS = "from somewhere import registry\nregistry.register(name='{}', toolset='x')\n"
 
@@ -118,21 +120,25 @@ def test_one_module_that_fails_takes_no_other_along_and_is_reported(
     assert "Its handler module" not in registry.call("nope", {})
 
 
-def test_what_a_module_registers_at_its_import_is_there(
-    write: Write, registry: ToolRegistry
-) -> None:
+def test_what_a_module_registers_at_its_import_is_there(write: Write, tmp_path: Path) -> None:
+    program = write_program(tmp_path, [tool("t", TEXT, handler="external")])
     folder = write(
-        m=f"from {type(registry).__module__} import ToolRegistry\n"
-        "from tests.registry.programs import says\n"
-        "from tests.registry import test_discovery\n"
-        "registry = test_discovery.SHARED[-1]\n"
-        "registry.register(name='web_fetch', handler=says('discovered'), override=True)\n"
+        m=f"from {program.package}.registry import registry\n"
+        "registry.register(name='t', handler=lambda args, **context: 'discovered')\n"
     )
-    from tests.registry import test_discovery
-
-    test_discovery.SHARED.append(registry)
-    assert import_discovered(folder, folder.name).failed == ()
-    assert registry.call("web_fetch", {}) == "discovered"
+    assert import_discovered(folder, folder.name).imported == (f"{folder.name}.m",)
+    assert program.registry.call("t", {}) == "discovered"
 
 
-SHARED: list[ToolRegistry] = []
+def test_a_tool_without_a_spec_fails_its_module_with_what_to_do(
+    write: Write, tmp_path: Path
+) -> None:
+    program = write_program(tmp_path, [tool("t", TEXT, handler="external")])
+    folder = write(
+        m=f"from {program.package}.registry import registry\n"
+        "registry.register(name='undeclared', handler=lambda args, **context: '')\n"
+    )
+    (failed,) = import_discovered(folder, folder.name, program.registry).failed
+    assert failed.tools == ("undeclared",)
+    assert "registry.plugin(NAME)" in failed.reason
+    assert "registry.plugin(NAME)" in json.loads(program.registry.call("undeclared", {}))["error"]
