@@ -76,7 +76,8 @@ class ToolRegistry(Changes, Reports):
     """A program's tools: what they are, who handles them, and the way to call them.
 
     ``root`` is the folder that places in messages are relative to. ``store`` keeps the text of
-    results that are too long for a model, where the host program sets one.
+    results that are too long for a model, where the host program sets one. ``shortens_results`` is
+    False in a program that deals with long results itself.
     """
 
     def __init__(self, catalogue: Catalogue, digest: str, root: str) -> None:
@@ -93,6 +94,7 @@ class ToolRegistry(Changes, Reports):
         self._availability: Availability | None = None
         self._sessions: WeakSet[Session] | None = None
         self.store: ResultStore | None = None
+        self.shortens_results = True
         self.default_max_result_chars: float = DEFAULT_RESULT_CHARS
 
     # Calling.
