@@ -16,7 +16,8 @@ from hermes_build.runtime.result import tool_error, tool_result
 async def handler(args: web_extract.Args, **context: Any) -> str:
     wish = extract.Wish(args["format"], args["max_chars"], args["offset"])
     results = await extract.extract(args["urls"], wish, extract.terms_of())
+    if len(results) == 1 and "error" in results[0]:
+        return tool_error(results[0].pop("error"), **results[0])
     if all("error" in one for one in results):
-        words = results[0]["error"] if len(results) == 1 else "None of the pages could be read."
-        return tool_error(words, results=results)
+        return tool_error("None of the pages could be read.", results=results)
     return tool_result(results=results)

@@ -52,6 +52,7 @@ _TRANSLATED = (
 )
 _TEREDO = IPv6Network("2001::/32")
 _ISATAP = (0x0000_5EFE, 0x0200_5EFE)
+_NAME = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?\Z")
 _NUMBER = re.compile(r"(?:0[xX][0-9a-fA-F]*|[0-9]+)\Z")
 
 
@@ -119,8 +120,9 @@ def literal(host: str) -> IPv4Address | IPv6Address | None:
     """The address that a host is, written as addresses are; None for a name.
 
     Raises:
-        Refusal: for a number in another spelling, such as ``2130706433``, ``0x7f.1`` or
-            ``0177.0.0.1``: programs do not agree on which machine that is.
+        Refusal: for what is no name either, and for a number in another spelling, such as
+            ``2130706433``, ``0x7f.1`` or ``0177.0.0.1``: programs do not agree on which machine
+            that is.
     """
     try:
         return ip_address(host)
@@ -132,6 +134,8 @@ def literal(host: str) -> IPv4Address | IPv6Address | None:
             f"The host {host!r} is a number in a spelling that is not accepted. Give the name of "
             "the host, or an address such as 203.0.113.7 or [2001:db8::7]."
         )
+    if len(host) > 253 or not _NAME.match(host):
+        raise Refusal(f"{host[:100]!r} is not the name of a host.")
     return None
 
 

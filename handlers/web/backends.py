@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from handlers.web.addresses import literal
 from handlers.web.background import in_background
 from handlers.web.decompress import ACCEPTED
 from handlers.web.fetch import body, refused
@@ -169,8 +170,9 @@ def _base(environ: Mapping[str, str], variable: str, default: str) -> str:
     text = environ.get(variable, "").strip() or default
     try:
         url = httpx.URL(text)
-        usable = url.scheme in ("http", "https") and bool(url.raw_host)
-    except (httpx.InvalidURL, ValueError):
+        literal(url.raw_host.decode("ascii"))
+        usable = url.scheme in ("http", "https")
+    except (httpx.InvalidURL, ValueError, Refusal):
         usable = False
     if not usable or "?" in text or "#" in text:
         raise Refusal(f"{variable} is not a URL such as https://search.example.org.")

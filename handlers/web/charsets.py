@@ -40,14 +40,15 @@ def decode(data: bytes, declared: str, *, markup: bool) -> str:
     """The text of a page.
 
     A byte order mark decides; then what the header ``declared``, then (with ``markup``) what the
-    page says of itself, then UTF-8, each if the bytes fit it. Bytes that fit nothing are guessed
-    at, and what cannot be read then becomes U+FFFD.
+    page says of itself, then UTF-8, each if the bytes fit it. What fits UTF-8 is not read as
+    Western European, which any bytes fit and many servers declare for everything. Bytes that fit
+    nothing are guessed at, and what cannot be read then becomes U+FFFD.
     """
     for mark, name in _MARKS:
         if data.startswith(mark):
             return data[len(mark) :].decode(name, "replace")
     names = list(_candidates(data, declared, markup))
-    for name in [*names, "utf-8"]:
+    for name in ["utf-8", *names] if names[:1] == ["cp1252"] else [*names, "utf-8"]:
         try:
             return data.decode(name)
         except (UnicodeError, ValueError):

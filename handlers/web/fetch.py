@@ -81,6 +81,8 @@ async def fetch(
 
 
 async def _follow(url: str, limits: Limits, private: bool, resolver: addresses.Resolver) -> Answer:
+    import httpx
+
     here = parsed(url)
     for _ in range(limits.redirects + 1):
         found = await _one_hop(here, limits, private, resolver)
@@ -90,7 +92,7 @@ async def _follow(url: str, limits: Limits, private: bool, resolver: addresses.R
             here = parsed(str(here.join(found)))
         except Refusal as refusal:
             raise Refusal(f"The server redirects to a URL that is refused. {refusal}") from None
-        except ValueError:
+        except (httpx.InvalidURL, ValueError):
             raise Refusal("The server redirects to something that is not a URL.") from None
     raise Refusal(f"The server redirects more than {limits.redirects} times.")
 
@@ -115,8 +117,8 @@ def parsed(url: str) -> httpx.URL:
         raise Refusal(f"The URL has a user name in it; {_SECRET}")
     if not host:
         raise Refusal("The URL names no host. Give a full one, such as https://example.org/.")
-    if port == 0:
-        raise Refusal("Nothing is fetched from port 0.")
+    if port is not None and not 0 < port < 65_536:
+        raise Refusal(f"There is no port {port}.")
     addresses.literal(host)
     return found
 
