@@ -27,8 +27,9 @@ MOST_READERS = 2
 _READER = Path(__file__).with_name("reader.py")
 _MARKUP = frozenset(("text/html", "application/xhtml+xml"))
 _UNTOLD = frozenset(("", "application/octet-stream", "binary/octet-stream"))
+# Without the atomic groups a row of comments could be divided in more ways than can be tried.
 _LOOKS_LIKE_HTML = re.compile(
-    rb"\s*(?:<!--.{0,2000}?-->\s*)*<(?:!doctype\s+html|html)\b", re.I | re.S
+    rb"\s*+(?>(?><!--.{0,2000}?-->)\s*+)*+<(?:!doctype\s+html|html)\b", re.IGNORECASE | re.DOTALL
 )
 _CREDENTIALS = re.compile(r"(?<=//)[^/?#@]*@")
 # All that a Python needs to start; what else is in the environment is no business of a parser.

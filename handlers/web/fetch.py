@@ -8,6 +8,7 @@ environment are used: a proxy would look the name up again, and decide otherwise
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING
@@ -19,6 +20,9 @@ from handlers.web.refusal import Refusal
 if TYPE_CHECKING:
     import httpx
 
+MOST_URL = 8_000
+"""How long a URL may be, one that is redirected to included."""
+
 HEADERS = {
     "User-Agent": "Mozilla/5.0 (compatible; hermes-build; +web_extract)",
     "Accept": "text/html, application/xhtml+xml, application/pdf;q=0.9, text/*;q=0.8, */*;q=0.5",
@@ -26,6 +30,7 @@ HEADERS = {
     "Connection": "close",
 }
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_MEDIA_TYPE = re.compile(r"\s*[\w!#$&^.+-]{1,60}/[\w!#$&^.+-]{1,120}\s*(?:;|\Z)", re.ASCII)
 _SECRET = "user names and passwords in URLs are not accepted. Give the URL without them."
 
 
@@ -111,6 +116,8 @@ def parsed(url: str) -> httpx.URL:
         host, port = found.raw_host.decode("ascii"), found.port
     except (httpx.InvalidURL, ValueError, TypeError):
         raise Refusal("That is not a URL. Give a full one, such as https://example.org/.") from None
+    if len(url) > MOST_URL:
+        raise Refusal(f"The URL is longer than {MOST_URL:,} characters.")
     if found.scheme not in ("http", "https"):
         raise Refusal("Only http and https URLs are fetched. Give a full one, with its scheme.")
     if found.userinfo:
@@ -177,12 +184,12 @@ async def _read(response: httpx.Response, url: httpx.URL, limits: Limits) -> Ans
     status = response.status_code
     if status in _REDIRECTS and response.headers.get("location"):
         return str(response.headers["location"])
-    if status != HTTPStatus.OK:
+    if status not in (HTTPStatus.OK, HTTPStatus.NON_AUTHORITATIVE_INFORMATION):
         raise Refusal(refused(response, "The server"), status=status)
     media_type, charset = content_type(response.headers.get("content-type", ""))
     kind = media_type.split("/", 1)[0]
     if kind in ("image", "audio", "video", "font", "model") and media_type != "image/svg+xml":
-        raise Refusal(f"The URL leads to {media_type[:80]}, which has no text to extract.")
+        raise Refusal(f"The URL leads to {media_type}, which has no text to extract.")
     data = await body(response, limits.bytes)
     return Answer(str(url), media_type, charset, data)
 
@@ -209,12 +216,15 @@ async def body(response: httpx.Response, most: int) -> bytes:
 
 
 def content_type(header: str) -> tuple[str, str]:
-    """The media type and the charset that a ``Content-Type`` header names, both in lower case."""
+    """The media type and the charset that a ``Content-Type`` header names, both in lower case.
+
+    Both are empty where the header names no type.
+    """
     from email.message import Message
 
     message = Message()
     message["Content-Type"] = header.replace("\r", " ").replace("\n", " ")
-    if "/" not in header:
+    if not _MEDIA_TYPE.match(header):
         return "", ""
     charset = message.get_content_charset("")
     return message.get_content_type(), charset.strip().lower()

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from handlers.web.addresses import allows_private, checked, literal, why_closed
+from handlers.web.addresses import Resolver, allows_private, checked, literal, why_closed
 from handlers.web.fetch import parsed
 from handlers.web.refusal import Refusal
 
@@ -157,6 +157,7 @@ def test_a_name_with_digits_in_it_is_a_name(host: str) -> None:
         ("http://１２７.0.0.1/", "not a URL"),
         ("http://exa\x00mple.org/", "not a URL"),
         ("http://" + "a" * 100_000, "not a URL"),
+        ("http://pages.test/" + "a" * 8_000, "longer than 8,000 characters"),
         ("http://" + "a." * 200 + "test/", "not the name of a host"),
         ("http://pages..test/", "not the name of a host"),
         ("http://pages.test%2F@1.1.1.1/", "user name in it"),
@@ -168,13 +169,17 @@ def test_what_is_no_url_to_fetch_is_refused_with_the_reason(url: str, words: str
         parsed(url)
 
 
+def test_a_name_outside_ascii_is_judged_as_it_is_looked_up() -> None:
+    assert parsed("https://bücher.test/ä").raw_host == b"xn--bcher-kva.test"
+
+
 def test_a_refused_url_does_not_show_its_password() -> None:
     with pytest.raises(Refusal) as caught:
         parsed("http://user:hunter2@example.org/")
     assert "hunter2" not in str(caught.value)
 
 
-def names(*addresses: str) -> object:
+def names(*addresses: str) -> Resolver:
     async def resolver(host: str, port: int) -> list[str]:
         return list(addresses)
 
@@ -183,12 +188,12 @@ def names(*addresses: str) -> object:
 
 def test_one_closed_address_among_open_ones_closes_a_name() -> None:
     with pytest.raises(Refusal, match=r"pages\.test \(10\.0\.0\.5\): it is a private address"):
-        asyncio.run(checked("pages.test", 80, resolver=names("1.1.1.1", "10.0.0.5")))  # type: ignore[arg-type]
+        asyncio.run(checked("pages.test", 80, resolver=names("1.1.1.1", "10.0.0.5")))
 
 
 def test_every_address_of_a_name_is_given_once_and_in_order() -> None:
     resolver = names("2606:4700::1", "1.1.1.1", "2606:4700:0::1", "8.8.8.8")
-    found = asyncio.run(checked("pages.test", 80, resolver=resolver))  # type: ignore[arg-type]
+    found = asyncio.run(checked("pages.test", 80, resolver=resolver))
     assert found == ["2606:4700::1", "1.1.1.1", "8.8.8.8"]
 
 

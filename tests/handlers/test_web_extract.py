@@ -12,7 +12,7 @@ import socket
 import subprocess
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Barrier, Event
 from typing import Any
@@ -20,8 +20,8 @@ from typing import Any
 import pytest
 
 from handlers.web import charsets, decompress, reader
-from handlers.web.extract import Terms, Wish, extract
-from handlers.web.fetch import Limits, fetch
+from handlers.web.extract import Terms, Wish, extract, kind_of
+from handlers.web.fetch import Answer, Limits, fetch
 from handlers.web.refusal import Refusal
 from tests.handlers.web_server import (
     CERTIFICATE,
@@ -178,25 +178,27 @@ def encrypted(password: str) -> bytes:
 
 
 def bomb() -> bytes:
-    """A PDF file of a few kilobytes with a page of 200 MB."""
-    stream = zlib.compress(b" " * 200_000_000, 9)
+    """A PDF file of less than a megabyte with a page of 100 MB."""
+    stream = zlib.compress(b" " * 100_000_000, 1)
     data = pdf("@").replace(b"BT /F1 12 Tf 72 720 Td (@) Tj ET", stream)
     return data.replace(b"/Length 32", f"/Length {len(stream)} /Filter /FlateDecode".encode())
 
 
 @pytest.mark.parametrize(
-    ("data", "words"),
+    ("made", "words"),
     [
-        (b"%PDF-1.7\nnothing else", "is damaged"),
-        (pdf("x").replace(b"/Pages 2 0 R", b"/Pages 9 0 R"), "cannot be read"),
-        (pdf(""), "holds no text"),
-        (encrypted("secret"), "encrypted and needs a password"),
-        (bomb(), "none of its pages can be read"),
+        (lambda: b"%PDF-1.7\nnothing else", "is damaged"),
+        (lambda: pdf("x").replace(b"/Pages 2 0 R", b"/Pages 9 0 R"), "cannot be read"),
+        (lambda: pdf(""), "holds no text"),
+        (lambda: encrypted("secret"), "encrypted and needs a password"),
+        (bomb, "none of its pages can be read"),
     ],
     ids=["damaged", "without-pages", "scanned", "encrypted", "bomb"],
 )
-def test_a_pdf_file_that_gives_no_text_says_why(server: Server, data: bytes, words: str) -> None:
-    server.answers["/a"] = response(data, "application/pdf")
+def test_a_pdf_file_that_gives_no_text_says_why(
+    server: Server, made: Callable[[], bytes], words: str
+) -> None:
+    server.answers["/a"] = response(made(), "application/pdf")
     assert words in page(f"{server.url}/a")["error"]
 
 
@@ -229,6 +231,13 @@ def test_text_of_other_kinds_comes_as_it_is(server: Server, media_type: str, bod
 def test_html_without_a_type_is_told_by_its_beginning(server: Server) -> None:
     server.answers["/a"] = response(f"<!-- x -->\n{article('Untold', SENTENCE)}", "")
     assert page(f"{server.url}/a")["title"] == "Untold"
+
+
+def test_a_row_of_comments_is_looked_through_once() -> None:
+    answer = Answer("http://pages.test/", "", "", b"<!---->" * 1_000)
+    assert kind_of(answer) == "text"
+    answer = Answer("http://pages.test/", "", "", b"<!---->\n" * 100 + b"<HTML>")
+    assert kind_of(answer) == "html"
 
 
 @pytest.mark.parametrize(
@@ -571,8 +580,8 @@ def endless(request: Request) -> Iterator[bytes]:
         response("x" * 1_001, "text/plain"),
         response("x" * 10, "text/plain", content_length="1000000000"),
         endless,
-        response(gzip.compress(b"x" * 50_000_000), "text/plain", content_encoding="gzip"),
-        response(zlib.compress(b"x" * 50_000_000), "text/plain", content_encoding="deflate"),
+        response(gzip.compress(b"x" * 5_000_000), "text/plain", content_encoding="gzip"),
+        response(zlib.compress(b"x" * 5_000_000), "text/plain", content_encoding="deflate"),
         response(gzip.compress(b"") * 1_000, "text/plain", content_encoding="gzip"),
     ],
     ids=["large", "said-to-be-large", "endless", "gzip-bomb", "deflate-bomb", "empty-members"],
@@ -585,9 +594,9 @@ def test_more_than_the_limit_is_not_read(server: Server, answer: Any) -> None:
 
 @pytest.mark.parametrize("encoding", ["gzip", "deflate"])
 def test_a_bomb_is_decompressed_one_byte_beyond_the_limit_and_no_further(encoding: str) -> None:
-    data = zlib.compress(b"x" * 50_000_000)
+    data = zlib.compress(b"x" * 5_000_000)
     if encoding == "gzip":
-        data = gzip.compress(b"x" * 50_000_000)
+        data = gzip.compress(b"x" * 5_000_000)
     assert len(decompress.decoder(encoding).feed(data, 1_000)) == 1_001
 
 
@@ -659,16 +668,88 @@ def test_the_process_that_reads_a_page_sees_no_secrets(
     server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A module on PYTHONPATH that is imported in place of a parser writes down what it can see."""
-    (tmp_path / "trafilatura.py").write_text(
-        "import json, os\n"
-        f"open({str(tmp_path / 'seen')!r}, 'w').write(json.dumps(dict(os.environ)))\n"
-    )
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    source = f"open({str(tmp_path / 'seen')!r}, 'w').write(json.dumps(dict(os.environ)))\n"
+    parser(tmp_path, monkeypatch, f"import json, os\n{source}")
     monkeypatch.setenv("TAVILY_API_KEY", "tvly-secret")
     server.answers["/a"] = response(article("Seen", SENTENCE))
     assert SENTENCE in page(f"{server.url}/a")["content"]
     seen = json.loads((tmp_path / "seen").read_text())
     assert "PYTHONPATH" in seen and "TAVILY_API_KEY" not in seen
+
+
+def parser(folder: Path, monkeypatch: pytest.MonkeyPatch, source: str) -> None:
+    """Let the process that reads HTML import this module in place of its parser."""
+    (folder / "trafilatura.py").write_text(source)
+    monkeypatch.setenv("PYTHONPATH", str(folder))
+
+
+def test_a_parser_that_hangs_is_ended_with_its_call(
+    server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    pid = tmp_path / "pid"
+    source = f"import os, time\nopen({str(pid)!r}, 'w').write(str(os.getpid()) + '.')\n"
+    parser(tmp_path, monkeypatch, source + "time.sleep(600)\n")
+    server.answers["/a"] = response(article("Hangs", SENTENCE))
+
+    async def cancelled() -> None:
+        terms = Terms(private=True, read_seconds=600)
+        task = asyncio.create_task(extract([f"{server.url}/a"], Wish(), terms))
+        while not (pid.exists() and pid.read_text().endswith(".")):
+            assert not task.done()
+            await asyncio.sleep(0.01)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(pid.read_text().strip(".")), 0)
+
+
+def test_a_parser_that_is_brought_down_costs_one_page(
+    server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    parser(tmp_path, monkeypatch, "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n")
+    server.answers |= {
+        "/a": response(article("Falls", SENTENCE)),
+        "/b": response("stands", "text/plain"),
+    }
+    first, second = pages(f"{server.url}/a", f"{server.url}/b")
+    assert "brings down the program that parses it" in first["error"]
+    assert second["content"] == "stands"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux holds a process to its memory")
+def test_a_parser_that_wants_all_memory_gets_no_more_than_its_share(
+    server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What is asked for is never touched, so that the test itself needs none of it."""
+    wrote = tmp_path / "wrote"
+    source = f"""
+import mmap
+try:
+    mmap.mmap(-1, {reader.MOST_MEMORY})
+    answer = "given"
+except (MemoryError, OSError):
+    answer = "refused"
+open({str(wrote)!r}, "w").write(answer)
+"""
+    parser(tmp_path, monkeypatch, source)
+    server.answers["/a"] = response(article("Hungry", SENTENCE))
+    assert SENTENCE in page(f"{server.url}/a")["content"]
+    assert wrote.read_text() == "refused"
+
+
+def test_the_handlers_load_without_the_packages_that_they_use() -> None:
+    source = (
+        "import sys, handlers.web.extract, handlers.web.search\n"
+        "print(*{'httpx', 'trafilatura', 'pypdf', 'ddgs', 'lxml'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", source], env={**os.environ, "PYTHONPATH": str(HERE)},
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
 
 
 # Through the registry

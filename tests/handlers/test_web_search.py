@@ -19,10 +19,14 @@ from tests.handlers.web_server import Server, redirect, response, silence, trick
 KEY = "tvly-s3cr3t-k3y"
 
 
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
-    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
+@pytest.fixture(autouse=True)
+def without_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY", "DDGS_PROXY"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
     with Server() as one:
         yield one
 
@@ -119,7 +123,7 @@ def test_brave_gets_its_key_in_its_own_header(server: Server) -> None:
 def test_ddgs_is_asked_without_a_key_and_its_failure_is_told() -> None:
     with Server({"*": response(status="502 Bad Gateway")}) as proxy:
         # Everything that ddgs asks goes to this proxy, which lets nothing through.
-        words = refusal({"DDGS_PROXY": proxy.url}, seconds=8.0)
+        words = refusal({"DDGS_PROXY": proxy.url}, seconds=120.0)
         assert proxy.requests and {one.method for one in proxy.requests} == {"CONNECT"}
     assert "ddgs got no answer from any search engine" in words
     assert "set SEARXNG_URL, TAVILY_API_KEY or BRAVE_API_KEY" in words
