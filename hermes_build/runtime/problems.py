@@ -30,7 +30,7 @@ _NAME_CHARS = 40
 _MEMBERS = 20
 """How many members of an enum are listed."""
 
-_encode = JSONEncoder(ensure_ascii=False).encode
+_encode: Callable[[Any], str] = JSONEncoder(ensure_ascii=False).encode
 
 _TYPES = {
     "array": "a list",
@@ -112,17 +112,18 @@ def place(path: Iterable[str | int]) -> str:
 def shorten(value: Any) -> str:
     """A value as JSON, cut to what a message can carry."""
     try:
-        return shorten_text(_encode(value))
+        text = _encode(value)
     except (TypeError, ValueError, RecursionError):
         return f"a value of type {type(value).__name__}"
+    return shorten_text(text)
 
 
 def shorten_text(text: Any, limit: int = _VALUE_CHARS) -> str:
     """Text cut in the middle of nothing: its beginning, and how much was left out."""
-    text = str(text)
-    if len(text) <= limit:
-        return text
-    return f"{text[:limit]}… ({len(text) - limit} more characters)"
+    whole = str(text)
+    if len(whole) <= limit:
+        return whole
+    return f"{whole[:limit]}… ({len(whole) - limit} more characters)"
 
 
 def _sentences(error: Any, schema: Any) -> Iterator[str]:
