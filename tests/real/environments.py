@@ -25,9 +25,7 @@ def environment(requirement: str, *options: str) -> Path:
     A file that is written last says that an installation was finished: what a killed run left
     behind is made again from the start.
     """
-    version = f"py{sys.version_info.major}{sys.version_info.minor}"
-    place = FOLDER / f"{requirement.replace('==', '-')}-{version}"
-    python = place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    place, python = _place(requirement)
     wanted = " ".join((requirement, *options))
     FOLDER.mkdir(parents=True, exist_ok=True)
     with FileLock(f"{place}.lock"):
@@ -46,6 +44,19 @@ def site_packages(python: Path) -> Path:
     """The folder of an environment in which its packages lie."""
     code = "import sysconfig; print(sysconfig.get_path('purelib'))"
     return Path(_run(str(python), "-c", code).strip())
+
+
+def installed(requirement: str) -> Path | None:
+    """The interpreter of an environment that is there already, or None."""
+    place, python = _place(requirement)
+    return python if (place / READY).is_file() and python.exists() else None
+
+
+def _place(requirement: str) -> tuple[Path, Path]:
+    """The folder of an environment, and its interpreter."""
+    version = f"py{sys.version_info.major}{sys.version_info.minor}"
+    place = FOLDER / f"{requirement.replace('==', '-')}-{version}"
+    return place, place / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 
 
 def runtime_packages(python: Path) -> Path:
