@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from hermes_build.runtime.drafts import Draft
     from hermes_build.runtime.toolsets import Toolsets
 
+_NAME_RULE = "is 1 to 64 letters, digits, `_` and `-`, and begins with a letter or `_`"
+
 
 def make(
     registry: Toolsets, draft: Draft, name: Any, description: Any, members: dict[str, Any]
@@ -26,7 +28,7 @@ def make(
         ToolsetError: when the compiler would refuse such a toolset.
     """
     view = View(registry, draft.overlay)
-    _demand_free(view, name)
+    _demand_free(view, draft, name)
     if not isinstance(description, str):
         raise ToolsetError(name, "type", "`description` must be text")
     tools, includes, excludes = (_names(name, key, members[key]) for key in members)
@@ -65,7 +67,21 @@ def remove(draft: Draft, name: str) -> None:
             del aliases[alias]
 
 
-def _demand_free(view: View, name: Any) -> None:
+def demand_alias(draft: Draft, alias: Any) -> None:
+    """Refuse what no toolset may be called, beside its name.
+
+    Raises:
+        ValueError: with what is wrong with it.
+    """
+    if alias in EVERY_TOOL:
+        raise ValueError(f"{alias!r} is the name of a toolset: that of every tool.")
+    if not isinstance(alias, str) or not is_name(alias):
+        raise ValueError(f"An alias {_NAME_RULE}, and this is {alias!r}.")
+    if alias.startswith(SERVER_PREFIX) or ("server", alias) in draft.handles:
+        raise ValueError(f"{alias!r} is kept for an MCP server, and cannot be an alias.")
+
+
+def _demand_free(view: View, draft: Draft, name: Any) -> None:
     """Refuse a name that no toolset may have, or that is taken."""
     if name in EVERY_TOOL:
         raise ToolsetError(name, "reserved", "this name means every tool")
@@ -73,10 +89,12 @@ def _demand_free(view: View, name: Any) -> None:
         raise ToolsetError(
             str(name),
             "name",
-            "a name is 1 to 64 letters, digits, `_` and `-`, and begins with a letter or `_`",
+            f"a name {_NAME_RULE}",
         )
     if name.startswith(SERVER_PREFIX):
         raise ToolsetError(name, "reserved", f"`{SERVER_PREFIX}` begins the toolsets of servers")
+    if ("server", name) in draft.handles:
+        raise ToolsetError(name, "taken", "there is an MCP server of this name")
     own = view.canonical(name)
     if own == name:
         raise ToolsetError(name, "taken", "there is a toolset of this name already")

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from hermes_build.runtime.toolsets import Toolsets
 
 _UNUSABLE = re.compile("[^A-Za-z0-9_-]")
+_SPEAKING = re.compile("[A-Za-z0-9]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ class Server(Plugin):
                 skipped.append(Skipped((str(raw),), None, "name", reason, self.origin))
                 continue
             public = prefix + _UNUSABLE.sub("_", raw)
-            if not is_name(public):
+            if not is_name(public) or not _SPEAKING.search(raw):
                 reason = f"{public!r} cannot be a tool's name (of the {self.origin}: {raw!r})"
                 skipped.append(Skipped((raw,), None, "name", reason, self.origin))
                 continue

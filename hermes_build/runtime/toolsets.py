@@ -176,15 +176,18 @@ class Toolsets(Lookups):
 
         Raises:
             UnknownToolset: when there is no such toolset.
-            ValueError: when the alias is a toolset's name, or stands for another one already.
+            ValueError: when the alias is a toolset's name or a server's, when it stands for another
+                one already, or is no name at all.
         """
+        from hermes_build.runtime.customs import demand_alias
 
         def enter(draft: Draft) -> None:
             view = self._view(draft.overlay)
             target = view.canonical(toolset)
             if target is None:
                 raise self._unknown_toolset(toolset)
-            if alias in EVERY_TOOL or view.canonical(alias) == alias:
+            demand_alias(draft, alias)
+            if view.canonical(alias) == alias:
                 raise ValueError(f"{alias!r} is the name of a toolset, and cannot be an alias.")
             present = view.alias_target(alias)
             if present not in (None, target):

@@ -348,6 +348,7 @@ def test_many_tools_are_registered_as_one_change_and_the_rest_is_reported(
                 remote(""),
                 remote(None),
                 remote("1st"),
+                remote("日本"),
                 remote("bad", schema={"parameters": {"type": "nope"}}),
                 remote("odd", colour="red"),
                 remote("last"),
@@ -368,6 +369,7 @@ def test_many_tools_are_registered_as_one_change_and_the_rest_is_reported(
         ("",),
         ("None",),
         ("1st",),
+        ("日本",),
         ("bad",),
         ("odd",),
     }
@@ -382,7 +384,7 @@ def test_many_tools_are_registered_as_one_change_and_the_rest_is_reported(
     )
     assert by_names[("b",)].present_origin == "the server 'other'"
     assert by_names[("cat",)].kind == "alias"
-    assert {by_names[one].kind for one in [("",), ("None",), ("1st",)]} == {"name"}
+    assert {by_names[one].kind for one in [("",), ("None",), ("1st",), ("日本",)]} == {"name"}
     assert by_names[("bad",)].kind == "parameters"
     assert by_names[("odd",)].kind == "arguments"
     for one in report.skipped:

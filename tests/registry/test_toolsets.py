@@ -10,6 +10,7 @@ import pytest
 
 from hermes_build.runtime import ToolsetError, UnknownToolset
 from hermes_build.runtime.registry import ToolRegistry
+from tests.faults.world import compiled, spec, yaml
 from tests.registry.programs import TEXT, offer, says, schema
 from tests.runtime_program import tool, toolset, write_program
 
@@ -168,6 +169,29 @@ def test_what_a_composition_is_made_of_keeps_its_guards(registry: ToolRegistry) 
     assert "silent" not in registry.resolve_toolset("mine")
 
 
+def test_the_guards_of_a_compiled_program_hold_at_run_time(tmp_path: Path) -> None:
+    guarded = {
+        "name": "calm",
+        "includes": ["file"],
+        "guards": {"forbid_tags": ["exec"], "require": {"open_world": False}, "max_tools": 9},
+    }
+    declared = spec(
+        name="read_file", toolset="file", handler="external", annotations={"open_world": False}
+    )
+    world = compiled(tmp_path, declared, toolsets=yaml(guarded))
+    assert not world.errors
+    registry = world.registry
+    found = registry.get_toolset("calm")
+    assert found is not None and found["guards"] == guarded["guards"]
+    plugin = registry.plugin("p")
+    calm = {"open_world": False}
+    plugin.register(**offer("fine", toolset="file", annotations=calm))
+    plugin.register(**offer("pty", toolset="file", annotations=calm, tags=["exec"]))
+    plugin.register(**offer("open", toolset="file", annotations={"open_world": True}))
+    assert registry.resolve_toolset("calm") == ["fine", "read_file"]
+    assert registry.resolve_toolset("file") == ["fine", "open", "pty", "read_file"]
+
+
 # Reasons.
 
 
@@ -319,6 +343,20 @@ def test_a_custom_toolset_is_taken_back_unless_another_includes_it(registry: Too
     registry.remove_custom_toolset("a")
     registry.create_custom_toolset("a", "A.", ["web_fetch"])
     assert registry.resolve_toolset("a") == ["web_fetch"]
+
+
+@pytest.mark.parametrize("alias", ["all", "web", "mcp-x", "github", "a b", "", 3, None])
+def test_an_alias_is_a_name_that_nobody_else_can_have(registry: ToolRegistry, alias: Any) -> None:
+    registry.server("github")
+    with pytest.raises(ValueError):
+        registry.register_toolset_alias(alias, "file")
+    assert registry.get_registered_toolset_aliases() == {"files": "file"}
+
+
+def test_the_name_of_a_server_is_no_toolsets(registry: ToolRegistry) -> None:
+    registry.server("github")
+    with pytest.raises(ToolsetError, match="server of this name"):
+        registry.create_custom_toolset("github", "Taken.", ["read_file"])
 
 
 # Depth and sharing.
