@@ -217,6 +217,11 @@ class StandIn:
         # The operator may have changed their mind since the plugin was loaded before.
         plugin._allow_override = bool(allowed)
 
+    def register_toolset_alias(self, alias: str, toolset: str) -> None:
+        """As the compiled registry; the alias that a server's tools came with is there already."""
+        if self.compiled.get_toolset_alias_target(alias) != toolset:
+            self.compiled.register_toolset_alias(alias, toolset)
+
     # Looking.
 
     def get_entry(self, name: str) -> ToolEntry | None:
