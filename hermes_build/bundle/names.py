@@ -1,0 +1,116 @@
+"""Which names the files of a bundle may have: those that are one plain file on every system.
+
+A name is relative, with forward slashes. What one system or another reads as something else is
+refused on all of them: a way up, a drive, a stream, a device, an end that Windows drops, a
+character that cannot be seen. So are two names that some system takes for one.
+"""
+
+from __future__ import annotations
+
+import re
+
+from hermes_build.bundle.format import BundleError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MAX_NAME = 1000
+"""The longest name, in bytes of UTF-8."""
+
+_MAX_PART = 240
+"""The longest part of a name, in bytes: file systems take 255, some of them a few less."""
+
+_SIMPLE = re.compile(
+    r"(?:[A-Za-z0-9_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*/)*[A-Za-z0-9_.-]*[A-Za-z0-9_-]"
+)
+"""Names that need no closer look than `_DEVICE` and their length, as nearly all have."""
+
+_DEVICE = re.compile(
+    r"(?:^|/)(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$|clock\$) *(?:\.|/|$)",
+    re.IGNORECASE,
+)
+_FOREIGN = frozenset('\\:*?"<>|')
+"""Characters that Windows gives a meaning, or has no names with."""
+
+
+def check_names(names: Iterable[str]) -> None:
+    """Refuse names that are not plain, and names of which two could meet.
+
+    Raises:
+        BundleError: ``HB8003``, with the first that is wrong.
+    """
+    seen: dict[str, str] = {}
+    folders: dict[str, str] = {}
+    for name in names:
+        fault = _fault(name)
+        if fault:
+            raise BundleError("HB8003", f"a name in the bundle {fault}: {name!r}", name, _RENAME)
+        folded = _folded(name)
+        if folded in seen:
+            _clash(seen[folded], name)
+        seen[folded] = name
+        parent = name.rpartition("/")[0]
+        while parent and folders.get(folded_parent := _folded(parent)) != parent:
+            if folded_parent in folders:
+                _clash(folders[folded_parent], parent)
+            folders[folded_parent] = parent
+            parent = parent.rpartition("/")[0]
+    for folded, folder in folders.items():
+        if folded in seen:
+            _clash(seen[folded], folder)
+
+
+_RENAME = "rename the file, and make the bundle anew"
+
+
+def is_plain(name: str) -> bool:
+    """Whether `check_names` accepts this name alone."""
+    return not _fault(name)
+
+
+def _fault(name: str) -> str:
+    """What is wrong with a name; empty where nothing is."""
+    if _SIMPLE.fullmatch(name) and len(name) <= _MAX_PART:
+        return "is a device on Windows" if _DEVICE.search(name) else ""
+    if not name:
+        return "is empty"
+    # Escapes as lone surrogates stand for bytes that are not UTF-8.
+    if not name.isprintable():
+        return "holds characters that cannot be seen"
+    if not name.isascii():
+        from unicodedata import is_normalized
+
+        if not is_normalized("NFC", name):
+            return "is not in the composed form of Unicode (NFC)"
+    if len(name.encode()) > MAX_NAME:
+        return f"is longer than {MAX_NAME} bytes"
+    for found in sorted(_FOREIGN.intersection(name)):
+        return f"holds `{found}`"
+    for part in name.split("/"):
+        if part in ("", ".", ".."):
+            return (
+                "leads elsewhere" if name.startswith("/") or part == ".." else "has an empty part"
+            )
+        if part[-1] in ". " or part[0] == " ":
+            return "has a part that begins or ends with a space, or ends with a dot"
+        if len(part.encode()) > _MAX_PART:
+            return f"has a part of more than {_MAX_PART} bytes"
+    return "is a device on Windows" if _DEVICE.search(name) else ""
+
+
+def _folded(name: str) -> str:
+    """What systems that ignore case, or the form of Unicode, have in common of a name."""
+    if name.isascii():
+        return name.lower()
+    from unicodedata import normalize
+
+    return normalize("NFKC", normalize("NFKC", name).casefold())
+
+
+def _clash(one: str, other: str) -> None:
+    if one == other:
+        what = f"the bundle holds one name twice, or as a file and a folder: {one!r}"
+    else:
+        what = f"two names in the bundle are one on some systems: {one!r} and {other!r}"
+    raise BundleError("HB8003", what, other, _RENAME)
