@@ -10,6 +10,7 @@ from __future__ import annotations
 from sys import modules
 
 from hermes_build.runtime.call import Call
+from hermes_build.runtime.errors import Refusal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,6 +49,8 @@ def call(self: ToolRegistry | Session, /, name: str, args: Any = None, **context
         if result.__class__ is str and len(result) <= tool.limit and result.isascii():
             return result
         return tool.shorten(tool.deliver(result), str(context.get("tool_call_id") or ""))
+    except Refusal as refusal:
+        return _refused(refusal)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a handler is foreign code; SystemExit must not end the agent
@@ -102,6 +105,9 @@ def _run(call: Call) -> Any:
 
 def _execute(call: Call, tool: Callee) -> Any:
     """Run the handler, with the execution middleware around it."""
+    hooks = call.registry.hooks
+    if not (tool.is_async or hooks.wraps_execution or tool.timeout is not None):
+        return tool.handler(call.arguments, **call.context)
 
     def proceed(arguments: dict[str, Any]) -> Any:
         if tool.is_async or tool.timeout is not None:
@@ -111,7 +117,7 @@ def _execute(call: Call, tool: Callee) -> Any:
             return invoke(tool.handler, arguments, call.context, *way)
         return tool.handler(arguments, **call.context)
 
-    return call.registry.hooks.execute(call, proceed)
+    return hooks.execute(call, proceed)
 
 
 async def _execute_async(call: Call, tool: Callee) -> Any:
@@ -169,6 +175,12 @@ class _Unobserved:
 
 
 _UNOBSERVED = _Unobserved()
+
+
+def _refused(refusal: Refusal) -> str:
+    from hermes_build.runtime.result import tool_error
+
+    return tool_error(refusal.message, **refusal.fields)
 
 
 def _failed(call: Call, error: BaseException) -> Any:

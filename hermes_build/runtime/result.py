@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from json import dumps, loads
+from json import JSONEncoder, loads
+from json.encoder import encode_basestring
 
 from hermes_build.runtime.errors import Refusal, describe
 from hermes_build.runtime.models import data_of, is_model
@@ -26,6 +27,8 @@ def tool_error(message: object, **extra: object) -> str:
     """
     if "error" in extra:
         raise ValueError("tool_error() has its message already; an extra may not be called 'error'")
+    if not extra:
+        return f'{{"error": {encode_basestring(utf8(_words(message)))}}}'
     return encode({"error": _words(message), **extra})
 
 
@@ -66,20 +69,29 @@ def encode(value: object, *, without_defaults: bool = False) -> str:
         ValueError: for NaN or an infinity, and for nesting that nothing could read.
     """
 
-    def plain(inner: object) -> object:
-        from collections.abc import Mapping
-
-        if isinstance(inner, Mapping):
-            return dict(inner)
-        if is_model(inner):
-            return data_of(inner, without_defaults=without_defaults)
-        _close_coroutine(inner)
-        raise TypeError(f"a value of type {type(inner).__name__} has no form in JSON")
-
+    encoder = _BARE_ENCODER if without_defaults else _ENCODER
     try:
-        return utf8(dumps(value, ensure_ascii=False, allow_nan=False, default=plain))
+        return utf8(encoder.encode(value))
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def _plain(value: object, without_defaults: bool = False) -> object:
+    """What JSON can hold in place of a value that it cannot."""
+    from collections.abc import Mapping
+
+    if isinstance(value, Mapping):
+        return dict(value)
+    if is_model(value):
+        return data_of(value, without_defaults=without_defaults)
+    _close_coroutine(value)
+    raise TypeError(f"a value of type {type(value).__name__} has no form in JSON")
+
+
+_ENCODER = JSONEncoder(ensure_ascii=False, allow_nan=False, default=_plain)
+_BARE_ENCODER = JSONEncoder(
+    ensure_ascii=False, allow_nan=False, default=lambda value: _plain(value, True)
+)
 
 
 def utf8(text: str) -> str:
@@ -193,9 +205,11 @@ def _misfit(tool: str, result: object, output: Output, value: object) -> NoRetur
 
 
 def _break_contract(tool: str, result: object, why: str) -> NoReturn:
+    from hermes_build.runtime.masking import mask
+
     kind = type(result).__name__
     raise Refusal(
-        f"Tool handler returned unsupported result type: {kind} ({why})",
+        mask(f"Tool handler returned unsupported result type: {kind} ({why})"),
         kind="tool_result_contract",
         error_type="tool_result_contract",
         tool=tool,
