@@ -18,12 +18,12 @@ from hermes_build.compiler.diagnostics import Diagnostic, Findings
 from hermes_build.compiler.explain import FOLDER, page
 from hermes_build.compiler.judge import judge
 from hermes_build.compiler.load import Source, parse
-from hermes_build.compiler.lock import render
 from hermes_build.compiler.memory import forgetful
 from hermes_build.compiler.pipeline import build
 from hermes_build.compiler.project import read_project
 from hermes_build.compiler.tree import read_lock
 from hermes_build.compiler.write import write
+from hermes_build.lock import render
 
 ROOT = Path(__file__).parents[1]
 

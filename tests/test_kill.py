@@ -13,9 +13,9 @@ from pathlib import Path
 from hermes_build.compiler.canonical import digest
 from hermes_build.compiler.diagnostics import Findings
 from hermes_build.compiler.journal import Journal, read_journal
-from hermes_build.compiler.lock import Lock, LockedFile, render
 from hermes_build.compiler.tree import Tree, compare, read_lock
 from hermes_build.compiler.write import exclusive, write
+from hermes_build.lock import Lock, LockedFile, render
 
 LOCK = "hermes-build.lock"
 KILLS = 120

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hermes_build.compiler.canonical import canonical, digest, value_digest
-from hermes_build.compiler.lock import (
+from hermes_build.compiler.lock_differences import differences
+from hermes_build.lock import (
     Lock,
     LockedFile,
     LockedTool,
@@ -21,7 +22,6 @@ from hermes_build.compiler.lock import (
     render,
     salvage,
 )
-from hermes_build.compiler.lock_differences import differences
 
 A, B, C = (digest(one) for one in (b"a", b"b", b"c"))
 

@@ -7,13 +7,13 @@ from pathlib import Path
 from hermes_build.compiler.diagnostics import Findings
 from hermes_build.compiler.files import MAX_BYTES
 from hermes_build.compiler.judge import judge
-from hermes_build.compiler.lock import render
 from hermes_build.compiler.memory import forgetful
 from hermes_build.compiler.pipeline import build
 from hermes_build.compiler.project import read_project
 from hermes_build.compiler.root import LOCK
 from hermes_build.compiler.tree import read_lock
 from hermes_build.compiler.write import write
+from hermes_build.lock import render
 
 SPEC = """\
 name: {name}

@@ -20,7 +20,6 @@ from hermes_build.cli.present import (
 )
 from hermes_build.compiler.diagnostics import Findings
 from hermes_build.compiler.freshness import difference, obstacles, stale, stale_lock
-from hermes_build.compiler.lock import render
 from hermes_build.compiler.memory import Memory, forgetful, open_memory
 from hermes_build.compiler.pipeline import build
 from hermes_build.compiler.project import Project
@@ -28,6 +27,7 @@ from hermes_build.compiler.root import LOCK
 from hermes_build.compiler.tree import lock_opens, read_lock
 from hermes_build.compiler.verdict import stamp
 from hermes_build.compiler.write import exclusive, write
+from hermes_build.lock import render
 
 
 @click.command("compile")

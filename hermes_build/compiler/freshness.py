@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from hermes_build.compiler.diagnostics import Diagnostic, Findings, Span
-from hermes_build.compiler.lock import Lock, render
 from hermes_build.compiler.lock_differences import Difference, differences
 from hermes_build.compiler.project import Project
 from hermes_build.compiler.root import LOCK
@@ -19,6 +18,7 @@ from hermes_build.compiler.tree import (
     report,
     report_foreign,
 )
+from hermes_build.lock import Lock, render
 
 _SHOWN = 20
 

@@ -12,9 +12,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from hermes_build.compiler.lock import is_plain
 from hermes_build.compiler.regular import read_regular
 from hermes_build.compiler.state import STATE, open_new, open_state
+from hermes_build.lock import is_plain
 
 JOURNAL = "journal"
 _HEADER = "hermes-build journal 1"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from hermes_build.compiler.lock import Lock, LockedFile, LockedTool, LockedToolset
+from hermes_build.lock import Lock, LockedFile, LockedTool, LockedToolset
 
 _TOOL_FIELDS = ("source", "args", "result", "prompt", "runtime", "handler", "module")
 

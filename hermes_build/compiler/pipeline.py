@@ -11,7 +11,6 @@ from hermes_build.compiler.digests import Digests
 from hermes_build.compiler.emit.program import emit
 from hermes_build.compiler.examine import Declared, Kind, examine, with_digests
 from hermes_build.compiler.load import Source, find_sources, read_source
-from hermes_build.compiler.lock import Lock
 from hermes_build.compiler.memory import Memory
 from hermes_build.compiler.project import Project
 from hermes_build.compiler.resolve import resolve
@@ -21,6 +20,7 @@ from hermes_build.compiler.sources import Sources
 from hermes_build.compiler.suppress import Suppressions
 from hermes_build.compiler.tree import Tree
 from hermes_build.ir import Catalog
+from hermes_build.lock import Lock
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from hermes_build import layout
 from hermes_build.compiler.canonical import digest
-from hermes_build.compiler.lock import Lock, LockedFile, LockedTool, LockedToolset
 from hermes_build.ir import Catalog
+from hermes_build.lock import Lock, LockedFile, LockedTool, LockedToolset
 
 if TYPE_CHECKING:  # `doctor` needs `VERSIONS` where what emits cannot be imported
     from hermes_build.compiler.digests import Digests

@@ -18,8 +18,8 @@ from typing import TypeAlias
 from hermes_build.compiler.canonical import digest
 from hermes_build.compiler.diagnostics import Findings, Span
 from hermes_build.compiler.journal import Journal, read_journal
-from hermes_build.compiler.lock import Lock, LockError, is_plain, read, salvage
 from hermes_build.compiler.regular import read_regular
+from hermes_build.lock import Lock, LockError, is_plain, read, salvage
 
 Tree: TypeAlias = dict[str, bytes]
 """Generated files: path in the project, with forward slashes, to content with LF line ends."""

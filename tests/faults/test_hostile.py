@@ -13,10 +13,10 @@ import pytest
 
 from hermes_build.compiler.diagnostics import Findings
 from hermes_build.compiler.emit.stubs import StubRequest, _parts
-from hermes_build.compiler.lock import read, render
 from hermes_build.compiler.memory import forgetful
 from hermes_build.compiler.pipeline import build
 from hermes_build.compiler.project import read_project
+from hermes_build.lock import read, render
 from tests.faults.world import compiled, documents, spec, thing, yaml
 
 SECONDS = 10.0
