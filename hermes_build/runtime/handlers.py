@@ -172,12 +172,15 @@ class Handlers(Changes):
     def check_of(self, record: dict[str, Any]) -> Callable[[], bool] | None:
         """The check function of a tool whose spec promises one; its module is imported for it.
 
-        Where the module fails to import, the check raises `Unavailable` with the reason.
+        Where the module fails to import, the check raises `Unavailable` with the reason; where it
+        failed before, so does that of every tool it takes along.
         """
-        if not record.get("requires", {}).get("check"):
+        has_check = record.get("requires", {}).get("check")
+        if not has_check and record.get("module") not in self._failures:
             return None
         try:
-            return self.binding(record["name"]).check_fn
+            binding = self.binding(record["name"])
+            return binding.check_fn if has_check else None
         except (HandlerImportError, LookupError) as error:
             reason = str(error.args[0])
 

