@@ -1,0 +1,1 @@
+"""What the web tools do, apart from their registration."""
