@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from hermes_build.runtime.dynamic import DynamicArguments
     from hermes_build.runtime.registry import ToolRegistry
     from hermes_build.runtime.shapes import Binding
 
@@ -46,12 +47,10 @@ class Callee:
         self._registry = registry
         self.record = record
         self.name: str = record["name"]
-        arguments = Arguments(self.name, record["schema"]["parameters"])
+        arguments = self._gate(registry, record)
         self.fits = arguments.fit_as_they_are
         self.accept = arguments.accept
-        self.accept_reporting = getattr(
-            arguments, "accept_reporting", lambda args: (arguments.accept(args), ())
-        )
+        self.accept_reporting = arguments.accept_reporting
         self.handler: Callable[..., Any] = binding.call
         self.is_async: bool = binding.is_async
         self.timeout: float | None = record.get("timeout_seconds")
@@ -63,6 +62,14 @@ class Callee:
         self._limit = registry.default_max_result_chars if declared is None else declared
         self.limit = self._limit if output is None else -1
         self.is_plain = not (self.is_async or self.has_requirements or self.timeout is not None)
+
+    def _gate(self, registry: ToolRegistry, record: dict[str, Any]) -> Arguments | DynamicArguments:
+        if record.get("dynamic"):
+            from hermes_build.runtime.dynamic import DynamicArguments, changes_validation
+
+            if changes_validation(record):
+                return DynamicArguments(registry, record)
+        return Arguments(self.name, record["schema"]["parameters"])
 
     def deliver(self, result: Any) -> Any:
         """The result as a model gets it; see `hermes_build.runtime.result.deliver`."""

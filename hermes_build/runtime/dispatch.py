@@ -107,7 +107,8 @@ def _execute(call: Call, tool: Callee) -> Any:
         if tool.is_async or tool.timeout is not None:
             from hermes_build.runtime.bridge import invoke
 
-            return invoke(tool.handler, arguments, call.context, tool.is_async, tool.timeout)
+            way = (tool.is_async, tool.timeout, tool.name)
+            return invoke(tool.handler, arguments, call.context, *way)
         return tool.handler(arguments, **call.context)
 
     return call.registry.hooks.execute(call, proceed)

@@ -153,7 +153,7 @@ def plugin_of(hook: str, function: Callable[..., Any]) -> object:
     """
     if hook not in NAMES:
         raise ValueError(f"{hook!r} is no hook; the hooks are {', '.join(NAMES)}")
-    if not callable(function) or is_coroutine_function(function):
+    if is_coroutine_function(function):
         raise TypeError(f"a {hook} hook must be a plain function: it is called without a loop")
     known = list(inspect.signature(getattr(Specs, hook)).parameters)[1:]
     taken = _taken(function, known, hook)

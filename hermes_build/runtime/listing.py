@@ -22,12 +22,22 @@ class Listing:
     that the same definitions are the same object.
     """
 
-    __slots__ = ("_dynamic", "_environ", "_expires", "_generation", "_json", "_registry", "objects")
+    __slots__ = (
+        "_dynamic",
+        "_environ",
+        "_expires",
+        "_generation",
+        "_invalidations",
+        "_json",
+        "_registry",
+        "objects",
+    )
 
     def __init__(self, session: Session, grants: Grants, former: Listing | None = None) -> None:
         registry = session.registry
         self._registry = registry
         self._generation = grants.generation
+        self._invalidations = registry.availability.invalidations
         looks = registry.availability.listing()
         deferred = frozenset(grants.deferred)
         self._environ: dict[str, str | None] = {}
@@ -63,9 +73,12 @@ class Listing:
     def is_current(self) -> bool:
         """Whether these are still the definitions."""
         registry = self._registry
+        availability = registry.availability
         if self._generation != registry.generation:
             return False
-        if self._expires is not None and registry.availability.clock() >= self._expires:
+        if self._invalidations != availability.invalidations:
+            return False
+        if self._expires is not None and availability.clock() >= self._expires:
             return False
         for variable, value in self._environ.items():
             if os.environ.get(variable) != value:

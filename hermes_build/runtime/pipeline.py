@@ -92,5 +92,5 @@ def _demand_availability(call: Call, tool: Callee) -> None:
     if tool.has_requirements:
         missing = call.registry.availability.missing(tool.record, tool.check)
         if missing:
-            why = "; ".join(missing)
+            why = "; ".join(missing).rstrip(".")
             raise Refusal(f"Tool {tool.name} is not available here: {why}.", kind="unavailable")

@@ -218,7 +218,8 @@ class ToolRegistry(Changes, Reports):
         self._callees = {}
         self._ready = {}
         for session in self._sessions or ():
-            session._ready.clear()
+            # A new table: a thread that is just making a tool ready still writes into the old one.
+            session._ready = {}
 
     # Handlers.
 

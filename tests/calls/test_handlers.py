@@ -62,12 +62,13 @@ async def coroutine(args: dict[str, Any], **context: Any) -> str:
 
 def test_an_async_handler_runs_without_a_loop_and_inside_one(make: Make) -> None:
     registry = make(coroutine, ANY)
-    assert registry.call("t", {}) == threading.current_thread().name
+    assert registry.call("t", {}) == "hermes-build-bridge"
 
     async def inside() -> list[Any]:
-        return [registry.call("t", {}), registry.call("t", {})]
+        return [registry.call("t", {}), registry.call("t", {}), await registry.acall("t", {})]
 
-    assert asyncio.run(inside()) == ["hermes-build-bridge"] * 2
+    here = threading.current_thread().name
+    assert asyncio.run(inside()) == ["hermes-build-bridge", "hermes-build-bridge", here]
 
 
 def test_an_async_handler_may_call_an_async_tool_and_never_waits_for_itself(make: Make) -> None:
@@ -86,10 +87,13 @@ def test_an_async_handler_may_call_an_async_tool_and_never_waits_for_itself(make
 
 FORKED = """
 import asyncio, os, signal
-from hermes_build.runtime.bridge import wait
+from hermes_build.runtime.bridge import invoke
+
+async def handler(arguments):
+    return await asyncio.sleep(0, arguments)
 
 async def inside():
-    return wait(asyncio.sleep(0, "done"))
+    return invoke(handler, "done", {}, True, None)
 
 asyncio.run(inside())
 child = os.fork()
@@ -138,7 +142,7 @@ def test_a_coroutine_from_a_sync_handler_is_reported_and_closed(
 def test_is_async_may_be_said_where_it_cannot_be_seen(tmp_path: Path) -> None:
     registry = write_program(tmp_path, [tool("t", ANY, handler="external", is_async=True)]).registry
     registry.register("t", handler=lambda args, **context: coroutine(args), is_async=True)
-    assert registry.call("t", {}) == threading.current_thread().name
+    assert registry.call("t", {}) == "hermes-build-bridge"
 
 
 def test_pydantic_arguments_arrive_as_the_model(tmp_path: Path) -> None:

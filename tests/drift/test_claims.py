@@ -175,7 +175,10 @@ def test_all_mismatches_of_a_registration_come_together_with_both_places(
     assert "tool_specs/t.yaml:1" in str(error)
 
 
-def test_the_call_of_hermes_agent_registers_unchanged(make: Callable[..., ToolRegistry]) -> None:
+def test_the_call_of_hermes_agent_registers_unchanged(
+    make: Callable[..., ToolRegistry], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("KEY", "x")
     registry = make(requires={"check": True, "env": ["KEY"]}, emoji="📖")
     schema = {"name": "t", "description": "The tool t.", "parameters": READ_FILE}
     registry.register(
