@@ -14,7 +14,7 @@ from handlers.image_generate import MODEL, handler
 from handlers.models import making
 from tests.handlers import images
 from tests.handlers.calling import call
-from tests.handlers.model_server import (
+from examples.scripted_model import (
     KEY,
     Broken,
     Failure,

@@ -21,7 +21,7 @@ from handlers.models.endpoint import Endpoint
 from handlers.vision_analyze import MODEL, handler
 from tests.handlers import images
 from tests.handlers.calling import HERE, call
-from tests.handlers.model_server import (
+from examples.scripted_model import (
     KEY,
     Broken,
     Call,
