@@ -9,6 +9,6 @@ registry = frozen(
     __file__,
     "catalogue.jsonl",
     format=1,
-    digest="e7d235d17df16a0ae92bd5e400a58a57d78a59cf145a93b7bca1d6103a3170e0",
+    digest="b6934f1b27545b2fcf56f6626eb6c69a6bd6764edd9be78a0aad72c10035ad66",
     needs="0.1.0",
 )

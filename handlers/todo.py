@@ -1,12 +1,15 @@
 """The handler of `todo`.
 
-A list belongs to the session that the program names by ``session_id``; where it names none, to its
-``task_id``; and where there is neither, all calls share one list.
+A list belongs to the session that a call names by ``session_id``; where it has no name, to the
+session that the call was made in; without one, to the ``task_id``; and where there is nothing of
+all that, all calls share one list.
 """
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from generated.tools import todo
 from handlers.files.refusal import Refusal
@@ -14,11 +17,20 @@ from handlers.planning.tasks import TaskLists, described
 from hermes_build.runtime.result import tool_error, tool_result
 
 _lists = TaskLists()
+_nameless: WeakKeyDictionary[object, str] = WeakKeyDictionary()
+_numbers = count(1)
 
 
 @todo.implements
-def handler(args: todo.Args, *, session_id: str = "", task_id: str = "", **context: Any) -> str:
-    key = f"session {session_id}" if session_id else f"task {task_id}"
+def handler(
+    args: todo.Args,
+    *,
+    session: object = None,
+    session_id: str = "",
+    task_id: str = "",
+    **context: Any,
+) -> str:
+    key = _key(session, session_id, task_id)
     try:
         if "todos" in args:
             items: list[Any] = [dict(item) for item in args["todos"]]
@@ -28,3 +40,12 @@ def handler(args: todo.Args, *, session_id: str = "", task_id: str = "", **conte
         return tool_result(described(tasks))
     except Refusal as refusal:
         return tool_error(refusal, **refusal.details)
+
+
+def _key(session: object, session_id: str, task_id: str) -> str:
+    if session_id:
+        return f"session {session_id}"
+    if session is not None:
+        # The number of an object may come again once the object is gone; these never do.
+        return _nameless.setdefault(session, f"nameless session {next(_numbers)}")
+    return f"task {task_id}"

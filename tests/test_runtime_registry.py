@@ -37,8 +37,9 @@ def test_a_definition_is_what_the_spec_says(registry: ToolRegistry) -> None:
 
 
 def test_definitions_come_once_each_and_sorted_and_unknown_ones_are_left_out(
-    registry: ToolRegistry,
+    registry: ToolRegistry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("KEY", "there")
     found = registry.get_definitions(["web_search", "nope", "read_file", "read_file", "cat_file"])
     assert [one["function"]["name"] for one in found] == ["read_file", "web_search"]
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from handlers.files.refusal import Refusal
 from handlers.files.workspace import Workspace
-from handlers.planning.store import Entry, Page, Store
+from handlers.planning.finding import Entry, Page
+from handlers.planning.store import Store
 
 VARIABLE = "HERMES_MEMORY"
 """The environment variable that names the file; without it, it is `DEFAULT` in the workspace."""

@@ -90,7 +90,18 @@ class Place:
     alone may fit. ``cost`` is how many subschemas were looked at.
     """
 
-    __slots__ = ("_elements", "_known", "_matches", "_nodes", "cost", "kinds", "pointer", "unions")
+    __slots__ = (
+        "_elements",
+        "_fixed",
+        "_known",
+        "_matches",
+        "_nodes",
+        "_others",
+        "cost",
+        "kinds",
+        "pointer",
+        "unions",
+    )
 
     def __init__(self, root: Any, pointer: str, matches: Callable[[str, str], bool]) -> None:
         schema = lookup(root, pointer)
@@ -113,6 +124,9 @@ class Place:
             for prefix in (node.get("prefixItems"),)
             if isinstance(prefix, list) or "items" in node
         ]
+        # Elements from here on are all spoken of alike.
+        self._fixed = max((first for _, first, _ in self._elements), default=0)
+        self._others = tuple(f"{place}/items" for place, _, others in self._elements if others)
 
     def of_property(self, name: str) -> tuple[str, ...]:
         """The pointers of the subschemas that speak of a property."""
@@ -126,6 +140,8 @@ class Place:
 
     def of_element(self, index: int) -> tuple[str, ...]:
         """The pointers of the subschemas that speak of an element of a list."""
+        if index >= self._fixed:
+            return self._others
         return tuple(
             f"{place}/prefixItems/{index}" if index < first else f"{place}/items"
             for place, first, has_others in self._elements

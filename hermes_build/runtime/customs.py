@@ -135,6 +135,8 @@ def _path(draft: Draft, start: str, goal: str) -> list[str]:
 
     One may include a toolset that only tools made; when those are gone, its name is free again.
     """
+    if not any(goal in one["includes"] for one in draft.toolsets.values()):
+        return []
     before = {start: goal}
     waiting = [start]
     while waiting:

@@ -62,6 +62,8 @@ _NO_SECRETS = frozenset(
 _JUDGED = 64
 """How much of a value tells whether it is a secret."""
 
+_ROUNDS = 8
+
 _PEM_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _PEM_END = re.compile(r"-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----")
 _PEM_LINES = re.compile(
@@ -111,13 +113,24 @@ def mask(text: str) -> str:
     secret (``password=…``, ``"api_key": "…"``, ``client_secret: …``, ``--token …``). Masking a
     masked text changes nothing.
     """
+    masked = _once(text)
+    if masked == text:
+        return text
+    # A value that was hidden may let a name before it be seen for what it is.
+    for _ in range(_ROUNDS):
+        before, masked = masked, _once(masked)
+        if masked == before:
+            break
+    return masked
+
+
+def _once(text: str) -> str:
     lowered = text.lower()
-    masked = text
     for hints, step in _STEPS:
         # Looking for each hint is some ten times as fast as one pattern for all of them.
         if any(map(lowered.__contains__, hints)):
-            masked = step(masked)
-    return text if masked == text else masked
+            text = step(text)
+    return text
 
 
 def _private_keys(text: str) -> str:

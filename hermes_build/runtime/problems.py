@@ -6,6 +6,8 @@ with the value, which may be a whole file. These are for whoever has to mend the
 
 from __future__ import annotations
 
+from json import JSONEncoder
+
 from hermes_build.runtime.result import utf8
 
 TYPE_CHECKING = False
@@ -27,6 +29,8 @@ _NAME_CHARS = 40
 
 _MEMBERS = 20
 """How many members of an enum are listed."""
+
+_encode = JSONEncoder(ensure_ascii=False).encode
 
 _TYPES = {
     "array": "a list",
@@ -92,24 +96,23 @@ def tell(problems: Iterable[Any], schema: Any) -> str:
             more += 1
         else:
             shown += _sentences(one, schema)
-    more += len(shown) - _SHOWN
-    if more > 0:
-        shown[_SHOWN:] = [f"and {more} more"]
+    if len(shown) > _SHOWN:
+        shown[_SHOWN:] = [f"and {more + len(shown) - _SHOWN} more"]
     return utf8("; ".join(shown))
 
 
 def place(path: Iterable[str | int]) -> str:
     """Where a value stands: ``a.b[2]``; empty for the root."""
-    text = "".join(f"[{one}]" if isinstance(one, int) else f".{one}" for one in path)
+    text = ""
+    for one in path:
+        text += f"[{one}]" if isinstance(one, int) else f".{one}"
     return text.removeprefix(".")
 
 
 def shorten(value: Any) -> str:
     """A value as JSON, cut to what a message can carry."""
-    from json import dumps
-
     try:
-        return shorten_text(dumps(value, ensure_ascii=False))
+        return shorten_text(_encode(value))
     except (TypeError, ValueError, RecursionError):
         return f"a value of type {type(value).__name__}"
 
@@ -117,8 +120,9 @@ def shorten(value: Any) -> str:
 def shorten_text(text: Any, limit: int = _VALUE_CHARS) -> str:
     """Text cut in the middle of nothing: its beginning, and how much was left out."""
     text = str(text)
-    left = len(text) - limit
-    return text if left <= 0 else f"{text[:limit]}… ({left} more characters)"
+    if len(text) <= limit:
+        return text
+    return f"{text[:limit]}… ({len(text) - limit} more characters)"
 
 
 def _sentences(error: Any, schema: Any) -> Iterator[str]:

@@ -132,8 +132,8 @@ class ToolRegistry(Changes, Reports):
         if record is None:
             from hermes_build.runtime.nearest import did_you_mean
 
-            hint = did_you_mean(str(name), self.get_all_tool_names())
-            hint = self._lost.get(str(name), hint)
+            lost = self._lost.get(str(name))
+            hint = f" {lost}" if lost else did_you_mean(str(name), self.get_all_tool_names())
             raise Refusal(f"Unknown tool: {name}.{hint}", kind="unknown_tool")
         try:
             binding = self.binding(record["name"])

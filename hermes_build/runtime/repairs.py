@@ -39,12 +39,12 @@ from hermes_build.runtime.pointers import lookup
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Container, Iterator
     from typing import Any, TypeAlias
 
     Fits: TypeAlias = Callable[[Any], bool]
 
-_MOST_STEPS = 200_000
+_MOST_STEPS = 100_000
 """Looks at a pair of a schema and a value in one call's repair: some tenths of a second."""
 
 _MOST_DEPTH = 100
@@ -69,13 +69,19 @@ class Repairer:
         self._patterns: dict[str, Fits] = {}
         self._weights: dict[str, int] = {}
 
-    def repair(self, value: dict[str, Any]) -> dict[str, Any]:
+    def repair(
+        self, value: dict[str, Any], names: Container[str | int] | None = None
+    ) -> dict[str, Any]:
         """Arguments with every repair that can be made; the very object where there is none.
 
         What was sent is never changed, and shared where nothing was to be repaired.
+
+        Args:
+            value: arguments that do not fit.
+            names: the properties that something is wrong in, where they are known.
         """
         try:
-            repaired: dict[str, Any] = _Attempt(self).at("", value, 0)
+            repaired: dict[str, Any] = _Attempt(self, names).at("", value, 0)
         except (_GaveUp, RecursionError):  # a caller may leave little of the stack
             return value
         return repaired
@@ -122,8 +128,9 @@ class _GaveUp(Exception):
 class _Attempt:
     """The repair of one call's arguments."""
 
-    def __init__(self, tool: Repairer) -> None:
+    def __init__(self, tool: Repairer, names: Container[str | int] | None) -> None:
         self._tool = tool
+        self._names = names
         self._left = _MOST_STEPS
         self._seen: set[str] = set()
         self._compiled: set[str] = set()
@@ -135,7 +142,7 @@ class _Attempt:
     ) -> Any:
         """A value, repaired by the subschema at a pointer; ``wrapped`` ends lists within lists."""
         if depth > _MOST_DEPTH:
-            raise _GaveUp
+            return value
         place = self._place(pointer)
         kind = kind_of(value)
         if kind is None:
@@ -239,7 +246,10 @@ class _Attempt:
 
     def _object(self, place: Place, value: dict[str, Any], depth: int) -> dict[str, Any]:
         repaired = value
+        names = None if depth else self._names
         for name, old in value.items():
+            if names is not None and name not in names:
+                continue
             new = old
             for pointer in place.of_property(name):
                 new = self.at(pointer, new, depth + 1)

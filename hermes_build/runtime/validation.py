@@ -36,6 +36,13 @@ MAX_DEPTH = 200
 _MOST_LOOKS = 20_000
 """The looks at arguments that reasons are gathered from: some hundreds of milliseconds."""
 
+_MOST_VALUES = 20_000
+"""Values in arguments of which every problem is gathered: each may have one, and costs some µs."""
+
+_TOO_MANY = "they do not fit its schema, in more ways than can be listed; send flatter ones"
+
+_OF_KINDS = frozenset({"type", "enum", "const", "anyOf", "oneOf", "falseSchema"})
+
 _KIND = "invalid_arguments"
 
 _ROOT = "urn:hermes-build:schema"
@@ -130,56 +137,41 @@ class Arguments:
     def _closely(self, args: Any) -> tuple[dict[str, Any], Any, Any]:
         """Arguments as a handler gets them, what was sent, and the same repaired."""
         look = _Look()
-        sent = self._as_object(args)
-        value = look.at(sent)
+        value = look.at(self._as_object(args))
         if look.saw_no_number:  # to the validator, this is null
             raise self._invalid("; ".join(islice(_no_numbers(value), 1)) or "not JSON")
-        before = args if isinstance(args, str) else value
+        sent = args if isinstance(args, str) else value
+        filled = value if self._fill is None else self._fill(value)
         try:
-            arguments = self._completed(value, look.saw_floats)
-            if arguments is not None:
-                return arguments, before, value
-            repaired = self._repaired(value)
+            if (fitting := self._fitting(value, filled)) is not None:
+                return self._with_ints(fitting) if look.saw_floats else fitting, sent, value
+            many = look.values > _MOST_VALUES
+            errors = self._first_error(filled) if many else self._errors(filled)
+            repaired = self._repaired(value, None if many else errors)
             if repaired is not None:
-                arguments = self._completed(repaired, may_hold_floats=True)
-                if arguments is not None:
-                    return arguments, before, repaired
-            problems = self._problems(value if self._fill is None else self._fill(value))
+                filled = repaired if self._fill is None else self._fill(repaired)
+                if (fitting := self._fitting(repaired, filled)) is not None:
+                    return self._with_ints(fitting), sent, repaired
         except ValueError as error:
             raise self._invalid(f"not JSON ({error})") from None
-        raise self._invalid(problems)
+        if errors is None:
+            raise self._invalid(_TOO_MANY)
+        told = tell(errors, self._schema)
+        raise self._invalid(f"{told}; and there may be more" if many else told)
 
-    def _repaired(self, value: dict[str, Any]) -> dict[str, Any] | None:
-        """Arguments with whatever can be repaired; None where nothing can."""
-        if self._repairer is None:
-            from hermes_build.runtime.repairs import Repairer
-
-            self._repairer = Repairer(self._schema, subschema_maker(self._schema))
-        repaired = self._repairer.repair(value)
-        if repaired is value:
-            return None
-        try:
-            _Look().at(repaired)
-        except Refusal:  # what a text held made it too deep
-            return None
-        return repaired
-
-    def _completed(self, value: dict[str, Any], may_hold_floats: bool) -> dict[str, Any] | None:
-        """Arguments with defaults filled in, whole numbers int; None where they do not fit."""
-        filled: dict[str, Any] = value if self._fill is None else self._fill(value)
-        if not self._is_valid(filled):
-            # A default may clash with what else is there (`maxProperties`, `dependentRequired`): a
-            # call that is right as it stands is then handed on as it stands.
-            if filled is value or not self._is_valid(value):
-                return None
-            filled = value
-        if not may_hold_floats or self._whole is None:
+    def _fitting(self, value: dict[str, Any], filled: dict[str, Any]) -> dict[str, Any] | None:
+        if self._is_valid(filled):
             return filled
-        changed: dict[str, Any] = self._whole.fill(filled)
+        # A default may clash with what else is there (`maxProperties`, `dependentRequired`): a call
+        # that is right as it stands is then handed on as it stands.
+        return value if filled is not value and self._is_valid(value) else None
+
+    def _with_ints(self, value: dict[str, Any]) -> dict[str, Any]:
+        changed: dict[str, Any] = value if self._whole is None else self._whole.fill(value)
         return changed
 
-    def _problems(self, value: dict[str, Any]) -> str:
-        """What is wrong with arguments, unless telling it would take longer than anybody waits.
+    def _errors(self, value: dict[str, Any]) -> list[Any] | None:
+        """What is wrong with arguments; None where finding out would take too long.
 
         The library knows what it has seen of a recursive schema when it says yes or no, and not
         when it gathers reasons: two branches that both go on inwards double them at each level.
@@ -190,10 +182,35 @@ class Arguments:
             from hermes_build.looks import multiplied
 
             if multiplied(self._schema, value, partial(target, self._schema), _MOST_LOOKS):
-                return (
-                    "they do not fit its schema, in more ways than can be listed; send flatter ones"
-                )
-        return tell(self._validator.iter_errors(value), self._schema)
+                return None
+        return list(self._validator.iter_errors(value))
+
+    def _first_error(self, value: dict[str, Any]) -> list[Any]:
+        from jsonschema_rs import ValidationError
+
+        try:
+            self._validator.validate(value)
+        except ValidationError as error:
+            return [error]
+        return []
+
+    def _repaired(self, value: dict[str, Any], errors: list[Any] | None) -> dict[str, Any] | None:
+        """Arguments with whatever can be repaired; None where nothing can."""
+        names = None if errors is None else _repairable(errors)
+        if names is not None and not names:
+            return None
+        if self._repairer is None:
+            from hermes_build.runtime.repairs import Repairer
+
+            self._repairer = Repairer(self._schema, subschema_maker(self._schema))
+        repaired = self._repairer.repair(value, names)
+        if repaired is value:
+            return None
+        try:
+            _Look().at(repaired)
+        except Refusal:  # what a text held made it too deep
+            return None
+        return repaired
 
     def _invalid(self, why: str) -> Refusal:
         return Refusal(f"Invalid arguments for {self._name}: {why}.", _KIND)
@@ -214,6 +231,22 @@ class Arguments:
         elif args is None:
             return {}
         raise Refusal(f"Arguments of {self._name} must be a JSON object, {why}.", _KIND)
+
+
+def _repairable(errors: list[Any]) -> set[str | int] | None:
+    """The properties at the root of which a value of another kind may stand; None for any of them.
+
+    A value of a kind that is not admitted is told by one of these errors, or by one of a union that
+    is about it or about what it is in. Other errors are beyond repair.
+    """
+    names: set[str | int] = set()
+    for one in errors:
+        if one.kind.name in _OF_KINDS:
+            path = one.instance_path
+            if not path:
+                return None
+            names.add(path[0])
+    return names
 
 
 def _never(_: object) -> bool:
@@ -272,15 +305,29 @@ class Output:
         return tell(self._validator.iter_errors(value), self._schema)
 
 
+_PLAIN = frozenset({int, bool, type(None)})
+
+
+def _is_plain(value: dict[Any, Any]) -> bool:
+    """Whether a look at an object finds nothing to do, and nothing within it to look at."""
+    for key, one in value.items():
+        if key.__class__ is not str or not key.isascii():
+            return False
+        if one.__class__ not in _PLAIN and (one.__class__ is not str or not one.isascii()):
+            return False
+    return True
+
+
 class _Look:
-    """One walk through arguments: replaces lone surrogates, and notes what numbers there are.
+    """One walk through arguments: replaces lone surrogates, counts, notes what numbers there are.
 
     What needs no change is returned as the very object that it was.
     """
 
-    __slots__ = ("saw_floats", "saw_no_number")
+    __slots__ = ("saw_floats", "saw_no_number", "values")
 
     def __init__(self) -> None:
+        self.values = 0
         self.saw_floats = False
         self.saw_no_number = False
 
@@ -292,12 +339,16 @@ class _Look:
         """
         if isinstance(value, str):
             return utf8(value)
+        if value.__class__ is dict and _is_plain(value):
+            self.values += len(value)
+            return value
         if isinstance(value, float):
             self.saw_floats = True
             self.saw_no_number = self.saw_no_number or not isfinite(value)
             return value
         if not isinstance(value, dict | list | tuple):
             return value
+        self.values += len(value)
         if depth > MAX_DEPTH:
             raise Refusal(f"Arguments are nested more than {MAX_DEPTH} levels deep.", _KIND)
         if isinstance(value, dict):

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from generated.registry import registry
 from handlers.clarify import handler
 from handlers.files.refusal import Refusal
 from handlers.planning import asking
@@ -24,6 +25,7 @@ from tests.handlers.calling import HERE, call
 
 PROGRAM = """
 import asyncio, json, signal, sys
+from generated.registry import registry
 from handlers.clarify import handler
 
 def clarify(question, **args):
@@ -65,6 +67,11 @@ def test_the_host_is_asked_and_the_answer_comes_back() -> None:
     assert asked == [("Which one?", ["red", "blue"]), ("Why?", None), ("Why?", None)]
 
 
+def test_the_host_gives_its_way_with_the_call() -> None:
+    answer = registry.call("clarify", {"question": "Why?"}, ask=lambda question, choices: "because")
+    assert json.loads(answer)["user_response"] == "because"
+
+
 def test_a_host_may_ask_on_its_own_loop() -> None:
     async def conversation() -> list[Any]:
         answers: asyncio.Queue[str] = asyncio.Queue()
@@ -89,8 +96,7 @@ def test_a_host_that_waits_does_not_hold_up_the_loop() -> None:
         answered = threading.Event()
 
         def ask(question: str, choices: list[str] | None) -> str:
-            answered.wait()
-            return "at last"
+            return "at last" if answered.wait(60) else "never"
 
         task = asyncio.create_task(handler({"question": "a"}, ask=ask))
         # The loop runs on while the person thinks; if it did not, nobody would answer.

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from generated.registry import registry
 from handlers.files.refusal import Refusal
 from handlers.planning.tasks import MOST_TASKS, STATUSES, Task, TaskLists, described
 from handlers.todo import handler
@@ -123,6 +124,24 @@ def test_sessions_do_not_see_each_other_and_a_session_outlives_its_tasks() -> No
     assert read(session_id="two") == ["2"]
     assert read(task_id="one") == ["3"]
     assert read(session_id="nobody") == []
+
+
+def test_sessions_without_a_name_have_lists_of_their_own() -> None:
+    class Session:
+        pass
+
+    one, two = Session(), Session()
+    handler({"todos": [task("1")], "merge": False}, session=one, task_id="t")
+    assert json.loads(handler({"merge": False}, session=one, task_id="u"))["summary"]["total"] == 1
+    assert json.loads(handler({"merge": False}, session=two))["summary"]["total"] == 0
+    assert json.loads(handler({"merge": False}, task_id="t"))["summary"]["total"] == 0
+
+
+def test_the_session_of_a_call_chooses_the_list() -> None:
+    todos = {"todos": [{"id": "1", "content": "read"}]}
+    registry.call("todo", todos, session_id="called")
+    assert json.loads(registry.call("todo", {}, session_id="called"))["summary"]["total"] == 1
+    assert json.loads(registry.call("todo", {}, session_id="other"))["summary"]["total"] == 0
 
 
 def test_the_list_that_was_unused_for_longest_is_forgotten_first() -> None:
