@@ -145,9 +145,8 @@ def main() -> None:
     """Run one prompt from the command line."""
     from argparse import ArgumentParser
 
-    from hermes_build.runtime.store import FolderStore
-
     from generated.registry import registry
+    from hermes_build.runtime.store import FolderStore
 
     parser = ArgumentParser(prog="python -m examples.agent", description="Ask an agent with tools.")
     parser.add_argument("prompt")

@@ -1,4 +1,6 @@
-"""A model's endpoint for tests: real sockets, real HTTP, and answers from a script.
+"""A model's endpoint without a model: real sockets, real HTTP, and answers from a script.
+
+Tests and demonstrations of agents run on it, offline and the same each time.
 
 It speaks the parts of OpenAI's protocol that programs here use:
 
@@ -315,6 +317,8 @@ def _problem(request: Request, key: str) -> Failure | None:
     if not isinstance(request.body.get("model"), str):
         return Failure(400, "you must provide a model")
     if request.path == "/v1/chat/completions":
+        if "tool_choice" in request.body and not request.body.get("tools"):
+            return Failure(400, "'tool_choice' is only allowed when 'tools' are specified")
         return _problem_of_messages(request.body.get("messages"))
     if request.path == "/v1/images/generations":
         prompt = request.body.get("prompt")
@@ -335,6 +339,9 @@ def _problem_of_messages(messages: Any) -> Failure | None:
             if id not in waiting:
                 return Failure(400, f"a message of role 'tool' answers {id!r}, which nobody called")
             waiting.discard(id)
+            content = message.get("content")
+            if not isinstance(content, str) and any(one["type"] != "text" for one in content):
+                return Failure(400, "a message of role 'tool' may hold text alone")
         elif waiting:
             return Failure(400, f"no message answers the tool calls {', '.join(sorted(waiting))}")
         elif role == "assistant":
