@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -145,7 +146,10 @@ def main() -> None:
     """Run one prompt from the command line."""
     from argparse import ArgumentParser
 
+    from openai import OpenAIError
+
     from generated.registry import registry
+    from hermes_build.runtime.errors import UnknownToolset
     from hermes_build.runtime.store import FolderStore
 
     parser = ArgumentParser(prog="python -m examples.agent", description="Ask an agent with tools.")
@@ -156,13 +160,16 @@ def main() -> None:
 
     # What is too long for the model is kept where its read_file can reach it.
     registry.store = FolderStore(os.path.join(os.environ.get("HERMES_WORKSPACE", "."), ".results"))
-    agent = Agent(
-        registry.session(given.toolset),
-        model=given.model,
-        on_text=lambda piece: print(piece, end="", flush=True),
-        context={"ask": ask},
-    )
-    asyncio.run(agent.run(given.prompt))
+    try:
+        agent = Agent(
+            registry.session(given.toolset),
+            model=given.model,
+            on_text=lambda piece: print(piece, end="", flush=True),
+            context={"ask": ask},
+        )
+        asyncio.run(agent.run(given.prompt))
+    except (OpenAIError, UnknownToolset) as error:
+        sys.exit(f"{error}")
     print()
 
 

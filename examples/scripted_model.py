@@ -26,6 +26,7 @@ from __future__ import annotations
 
 import base64
 import json
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -143,10 +144,7 @@ class ModelServer:
         self._script = list(script)
         self._lock = threading.Lock()
         self._ended = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_for(self))
-        self._server.daemon_threads = True
-        # Closing the server waits for no answer that will never come.
-        self._server.block_on_close = False
+        self._server = _Server(("127.0.0.1", 0), _handler_for(self))
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
         )
@@ -203,6 +201,16 @@ class ModelServer:
                 return Failure(500, "the script has no reply left", {"x-should-retry": "false"})
             reply = self._script.pop(0)
         return reply(request) if callable(reply) else reply
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    # Closing the server waits for no answer that will never come.
+    block_on_close = False
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), OSError):  # a client may leave at any time
+            super().handle_error(request, client_address)
 
 
 def _handler_for(model: ModelServer) -> type[BaseHTTPRequestHandler]:

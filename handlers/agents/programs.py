@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from handlers.agents.granting import ASK, DELEGATE, EXECUTE, narrowed, whole_number
 from handlers.agents.switchboard import Switchboard
-from handlers.files.refusal import Refusal, refusing
+from handlers.files.refusal import refusing
 from handlers.files.workspace import Workspace
 from handlers.shells import endings, excerpts, groups
 from handlers.shells.buffer import Ends
@@ -105,10 +105,6 @@ def _described(session: Session) -> dict[str, tuple[list[str], str]]:
 
 @contextmanager
 def _private_folder(code: str, tools: object) -> Iterator[str]:
-    try:
-        source = code.encode()
-    except UnicodeEncodeError:
-        raise Refusal("A program cannot hold half of a surrogate pair.") from None
     with refusing("The program cannot be written down"):
         folder = tempfile.mkdtemp(prefix="hermes-code-")
         if len(os.fsencode(folder)) > _LONGEST_SOCKET - len("/socket"):
@@ -116,7 +112,7 @@ def _private_folder(code: str, tools: object) -> Iterator[str]:
             folder = tempfile.mkdtemp(prefix="hermes-code-", dir="/tmp")
     try:
         with refusing("The program cannot be written down"):
-            Path(folder, "code.py").write_bytes(source)
+            Path(folder, "code.py").write_bytes(code.encode("utf-8", "replace"))
             Path(folder, "tools.json").write_text(json.dumps(tools), encoding="utf-8")
             shutil.copyfile(_MODULE, Path(folder, "hermes_tools.py"))
         yield folder

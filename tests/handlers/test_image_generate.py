@@ -10,10 +10,6 @@ from typing import Any
 
 import pytest
 
-from handlers.image_generate import MODEL, handler
-from handlers.models import making
-from tests.handlers import images
-from tests.handlers.calling import call
 from examples.scripted_model import (
     KEY,
     Broken,
@@ -26,6 +22,10 @@ from examples.scripted_model import (
     Scripted,
     Silence,
 )
+from handlers.image_generate import MODEL, handler
+from handlers.models import making
+from tests.handlers import images
+from tests.handlers.calling import call
 
 
 @pytest.fixture

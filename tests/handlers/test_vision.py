@@ -15,12 +15,6 @@ from typing import Any
 
 import pytest
 
-from handlers.files.refusal import Refusal
-from handlers.models import pictures, seeing
-from handlers.models.endpoint import Endpoint
-from handlers.vision_analyze import MODEL, handler
-from tests.handlers import images
-from tests.handlers.calling import HERE, call
 from examples.scripted_model import (
     KEY,
     Broken,
@@ -33,6 +27,12 @@ from examples.scripted_model import (
     Text,
     tool_calls,
 )
+from handlers.files.refusal import Refusal
+from handlers.models import pictures, seeing
+from handlers.models.endpoint import Endpoint
+from handlers.vision_analyze import MODEL, handler
+from tests.handlers import images
+from tests.handlers.calling import HERE, call
 
 KINDS = {
     "png": images.PNG,
