@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 
-NAMES = ("parse", "generate", "real", "edit", "noop", "registry", "calls", "growth")
+NAMES = ("parse", "generate", "real", "edit", "noop", "registry", "calls", "hermes", "growth")
 
 
 def main(names: list[str]) -> int:

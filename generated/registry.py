@@ -9,6 +9,6 @@ registry = frozen(
     __file__,
     "catalogue.jsonl",
     format=1,
-    digest="b6934f1b27545b2fcf56f6626eb6c69a6bd6764edd9be78a0aad72c10035ad66",
+    digest="9b724d709d1e6f8eec4a327a859318879599be0ee6039bf70e103544a250f354",
     needs="0.1.0",
 )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hermes_build.runtime.errors import ToolsetError as ToolsetError
     from hermes_build.runtime.errors import Unavailable as Unavailable
     from hermes_build.runtime.errors import UnknownToolset as UnknownToolset
+    from hermes_build.runtime.hookspecs import hookimpl as hookimpl
     from hermes_build.runtime.plugins import Plugin as Plugin
     from hermes_build.runtime.registry import ToolRegistry as ToolRegistry
     from hermes_build.runtime.registry import frozen as frozen
@@ -25,10 +26,12 @@ if TYPE_CHECKING:
     from hermes_build.runtime.result import tool_result as tool_result
     from hermes_build.runtime.servers import Server as Server
     from hermes_build.runtime.session import Session as Session
+    from hermes_build.runtime.store import FolderStore as FolderStore
 
 _HOMES = {
     "CatalogueError": "errors",
     "ConsentRequired": "errors",
+    "FolderStore": "store",
     "HandlerImportError": "errors",
     "HandlerTimeout": "errors",
     "LoadError": "errors",
@@ -44,6 +47,7 @@ _HOMES = {
     "Unavailable": "errors",
     "UnknownToolset": "errors",
     "frozen": "registry",
+    "hookimpl": "hookspecs",
     "tool_error": "result",
     "tool_result": "result",
 }

@@ -94,7 +94,7 @@ def admit(registry: ToolRegistry, owner: Plugin, offer: Offer) -> Registered:
     shape = read_shape(offer.handler, properties)
 
     def fits(pointer: str, value: Any) -> bool:
-        from hermes_build.runtime.validation import subschema_check
+        from hermes_build.runtime.subschemas import subschema_check
 
         return subschema_check(parameters)(pointer, value)
 

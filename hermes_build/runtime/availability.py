@@ -323,7 +323,9 @@ def _named(check: object) -> str:
 def _text(error: BaseException) -> str:
     try:
         return str(error)
-    except Exception:  # foreign code: an exception may fail at describing itself
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # foreign code: an exception may fail, or exit, at describing itself
         return ""
 
 

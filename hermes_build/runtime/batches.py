@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from threading import RLock
 from typing import TYPE_CHECKING
 
-from hermes_build.runtime.overlay import Draft
+from hermes_build.runtime.drafts import Draft
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

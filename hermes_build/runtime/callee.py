@@ -59,7 +59,8 @@ class Callee:
         output = record.get("output_schema")
         self._output = None if output is None else Output(output)
         declared = record.get("max_result_chars")
-        self._limit = registry.default_max_result_chars if declared is None else declared
+        limit = registry.default_max_result_chars if declared is None else declared
+        self._limit = limit if registry.shortens_results else float("inf")
         self.limit = self._limit if output is None else -1
         self.is_plain = not (self.is_async or self.has_requirements or self.timeout is not None)
 

@@ -7,7 +7,6 @@ grows by one. In a batch (`hermes_build.runtime.batches`) many are made as one.
 
 from __future__ import annotations
 
-from hermes_build.runtime.overlay import Draft, Overlay
 from hermes_build.runtime.toolsets import Toolsets
 
 TYPE_CHECKING = False
@@ -19,6 +18,8 @@ if TYPE_CHECKING:
 
     from hermes_build.runtime.batches import Batch
     from hermes_build.runtime.catalogue import Catalogue
+    from hermes_build.runtime.drafts import Draft
+    from hermes_build.runtime.overlay import Overlay
     from hermes_build.runtime.plugins import Plugin
     from hermes_build.runtime.servers import Server
     from hermes_build.runtime.shapes import Binding
@@ -140,6 +141,8 @@ class Changes(Toolsets):
         self._generation += 1
 
     def _draft(self, base: Overlay) -> Draft:
+        from hermes_build.runtime.drafts import Draft
+
         return Draft(self._whole(), base)
 
     def _issue(self, draft: Draft, handle: Plugin) -> None:

@@ -25,6 +25,7 @@ hermes-agent's interface says less than ours:
   handler comes from, and goes through a handle that is made when the plugin is loaded
   (``register_plugin_override_policy``). A tool of a toolset ``mcp-NAME`` goes through the handle of
   the server ``NAME``. Both may register a tool of theirs again, which replaces it.
+- Long results come back whole: such a program shortens and keeps them after the call.
 - ``requires_env`` and ``description`` of a registration decide nothing there, and are shown where
   they were shown: in entries and in reports. They are no part of the specs.
 
@@ -84,6 +85,7 @@ def install(registry: ToolRegistry, name: str = MODULE) -> ModuleType:
             f"{name!r} is imported already; call install() before anything that imports it."
         )
     package, _, last = name.rpartition(".")
+    registry.shortens_results = False
     stand_in = StandIn(registry)
 
     def discover_builtin_tools(tools_dir: Path | str | None = None) -> list[str]:

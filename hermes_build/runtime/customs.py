@@ -11,7 +11,7 @@ from hermes_build.runtime.nearest import did_you_mean
 from hermes_build.runtime.resolution import EVERY_TOOL, SERVER_PREFIX, View
 
 if TYPE_CHECKING:
-    from hermes_build.runtime.overlay import Draft
+    from hermes_build.runtime.drafts import Draft
     from hermes_build.runtime.toolsets import Toolsets
 
 

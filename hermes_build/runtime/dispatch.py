@@ -47,7 +47,7 @@ def call(self: ToolRegistry | Session, /, name: str, args: Any = None, **context
         result = tool.handler(arguments, **context) if context else tool.handler(arguments)
         if result.__class__ is str and len(result) <= tool.limit and result.isascii():
             return result
-        return tool.shorten(tool.deliver(result), context.get("tool_call_id") or "")
+        return tool.shorten(tool.deliver(result), str(context.get("tool_call_id") or ""))
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a handler is foreign code; SystemExit must not end the agent

@@ -183,7 +183,9 @@ def describe(error: BaseException) -> str:
     """The type and text of an exception on one line, also where its ``__str__`` fails."""
     try:
         text = " ".join(str(error).split())
-    except Exception:  # foreign code: an exception may fail at describing itself
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # foreign code: an exception may fail, or exit, at describing itself
         text = ""
     name = type(error).__name__
     return f"{name}: {text}" if text else name

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import TracebackType
 
-    from hermes_build.runtime.registry import ToolRegistry
+    from hermes_build.runtime.handlers import Handlers
 
 
-def import_handlers(registry: ToolRegistry, module: str) -> None:
+def import_handlers(registry: Handlers, module: str) -> None:
     """Import one handler module, which registers its tools.
 
     A failure is remembered: each call of a lost tool answers at once, with the first reason. What a
@@ -50,7 +50,7 @@ def import_handlers(registry: ToolRegistry, module: str) -> None:
     registry._failures.pop(module, None)
 
 
-def load(registry: ToolRegistry, started: Callable[[str], object] | None = None) -> None:
+def load(registry: Handlers, started: Callable[[str], object] | None = None) -> None:
     """Import every handler module; raise one error for all that is wrong with them.
 
     ``started`` is told the name of each module just before its import, which may never end.
@@ -84,7 +84,7 @@ def load(registry: ToolRegistry, started: Callable[[str], object] | None = None)
 
 
 @contextmanager
-def _importing(registry: ToolRegistry) -> Iterator[None]:
+def _importing(registry: Handlers) -> Iterator[None]:
     """Let a module's registrations take effect at once, as those of no host program."""
     from hermes_build.runtime.batches import outside
 
@@ -99,7 +99,7 @@ def _importing(registry: ToolRegistry) -> Iterator[None]:
             registry._importing.discard(thread)
 
 
-def _missing(registry: ToolRegistry, explained: set[str]) -> list[Mismatch]:
+def _missing(registry: Handlers, explained: set[str]) -> list[Mismatch]:
     """Tools of ours without a handler, where nothing else says why."""
     found = []
     for name, record in registry._catalogue.records(TOOL):

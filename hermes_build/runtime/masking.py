@@ -256,7 +256,7 @@ def _flag(match: re.Match[str]) -> str:
 def _userinfo(match: re.Match[str]) -> str:
     info = match[1] or match[2]
     user, colon, password = info.partition(":")
-    if info.endswith(MASK) or _REFERENCE.match(password):
+    if info.removesuffix(":").endswith(MASK) or _REFERENCE.match(password):
         return match[0]
     is_secret = is_token(user) or len(user) > 32
     if password:

@@ -71,7 +71,9 @@ def settle(call: Call, error: BaseException) -> None:
     text = describe(error)
     try:
         log.error("Tool %s failed: %s", call.tool_name, text, exc_info=error)
-    except Exception:  # an exception that cannot be printed must not break the call that reports it
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # one that cannot be printed must not break the call that reports it
         log.error("Tool %s failed: %s", call.tool_name, text)
     call.fail("handler_exception", sanitise(f"Tool execution failed: {text}"))
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-    from hermes_build.runtime.overlay import Draft, Registered
+    from hermes_build.runtime.drafts import Draft
+    from hermes_build.runtime.overlay import Registered
     from hermes_build.runtime.registry import ToolRegistry
 
 

@@ -12,7 +12,7 @@ from hermes_build.runtime.result import utf8
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
     from typing import Any
 
 _SHOWN = 5
@@ -30,7 +30,7 @@ _NAME_CHARS = 40
 _MEMBERS = 20
 """How many members of an enum are listed."""
 
-_encode = JSONEncoder(ensure_ascii=False).encode
+_encode: Callable[[Any], str] = JSONEncoder(ensure_ascii=False).encode
 
 _TYPES = {
     "array": "a list",
@@ -112,35 +112,34 @@ def place(path: Iterable[str | int]) -> str:
 def shorten(value: Any) -> str:
     """A value as JSON, cut to what a message can carry."""
     try:
-        return shorten_text(_encode(value))
+        text = _encode(value)
     except (TypeError, ValueError, RecursionError):
         return f"a value of type {type(value).__name__}"
+    return shorten_text(text)
 
 
 def shorten_text(text: Any, limit: int = _VALUE_CHARS) -> str:
     """Text cut in the middle of nothing: its beginning, and how much was left out."""
-    text = str(text)
-    if len(text) <= limit:
-        return text
-    return f"{text[:limit]}… ({len(text) - limit} more characters)"
+    whole = str(text)
+    if len(whole) <= limit:
+        return whole
+    return f"{whole[:limit]}… ({len(whole) - limit} more characters)"
 
 
-def _sentences(error: Any, schema: Any) -> Iterator[str]:
+def _sentences(error: Any, schema: Any) -> list[str]:
     """One problem; where a single branch of a union was meant, that branch's problems instead."""
     name = error.kind.name
     if name in ("anyOf", "oneOf"):
         meant = [one for one in error.kind.as_dict()["context"] if one and _was_meant(one, error)]
         if len(meant) == 1:
-            for one in meant[0]:
-                yield from _sentences(one, schema)
-            return
+            return [sentence for one in meant[0] for sentence in _sentences(one, schema)]
     where = place(error.instance_path)
-    demand = _demand(error, schema)
+    demand = _demand(error, name, schema)
     if name != "additionalProperties":  # its end is the hint
         demand = shorten_text(demand, _MESSAGE_CHARS)
     if name not in _ABOUT_NAMES:
         demand += f", but is {_described(error.instance)}"
-    yield f"{where}: {demand}" if where else demand
+    return [f"{where}: {demand}" if where else demand]
 
 
 def _was_meant(branch: list[Any], error: Any) -> bool:
@@ -148,18 +147,18 @@ def _was_meant(branch: list[Any], error: Any) -> bool:
     return not any(one.kind.name in _IDENTITY and list(one.instance_path) == here for one in branch)
 
 
-def _demand(error: Any, schema: Any) -> str:
-    name = error.kind.name
+def _demand(error: Any, name: str, schema: Any) -> str:
+    words = _DEMANDS.get(name)
+    if words is not None:
+        return words(error.kind.as_dict())
     if name in ("anyOf", "oneOf"):
         return _union(error, schema)
-    kind = error.kind.as_dict()
     if name == "additionalProperties":
-        return _unexpected(error, kind["unexpected"], schema)
+        return _unexpected(error, error.kind.as_dict()["unexpected"], schema)
     if name == "propertyNames":
-        inner = kind["error"]
-        return f"the name {shorten(inner.instance)} {_demand(inner, schema)}"
-    words = _DEMANDS.get(name)
-    return words(kind) if words else str(error.message)
+        inner = error.kind.as_dict()["error"]
+        return f"the name {shorten(inner.instance)} {_demand(inner, inner.kind.name, schema)}"
+    return str(error.message)
 
 
 def _unexpected(error: Any, names: list[str], schema: Any) -> str:
@@ -209,7 +208,8 @@ def _union(error: Any, schema: Any) -> str:
     wanted = []
     for one in branches:
         inner = place(list(one.instance_path)[len(here) :])
-        wanted.append(f"{inner}: {_demand(one, schema)}" if inner else _demand(one, schema))
+        demand = _demand(one, one.kind.name, schema)
+        wanted.append(f"{inner}: {demand}" if inner else demand)
     return f"must fit one of its alternatives ({'; '.join(dict.fromkeys(wanted))})"
 
 

@@ -14,11 +14,11 @@ from hermes_build.runtime.nearest import did_you_mean
 from hermes_build.runtime.shapes import Binding, adapt, read_shape, root_properties, source_of
 
 if TYPE_CHECKING:
-    from hermes_build.runtime.overlay import Draft
-    from hermes_build.runtime.registry import ToolRegistry
+    from hermes_build.runtime.drafts import Draft
+    from hermes_build.runtime.handlers import Handlers
 
 
-def bind(registry: ToolRegistry, claim: Claim, override: bool) -> None:
+def bind(registry: Handlers, claim: Claim, override: bool) -> None:
     """Check a registration against its spec, and enter it.
 
     Nothing is entered unless everything fits. While `ToolRegistry.load` runs, mismatches are left
@@ -61,7 +61,7 @@ def bind(registry: ToolRegistry, claim: Claim, override: bool) -> None:
 
 
 def _examine(
-    registry: ToolRegistry,
+    registry: Handlers,
     claim: Claim,
     record: dict[str, Any] | None,
     module: str,
@@ -89,7 +89,7 @@ def _examine(
 
     def fits(pointer: str, value: Any) -> bool:
         # The validator is imported by the rare registration that needs it, not by all of them.
-        from hermes_build.runtime.validation import subschema_check
+        from hermes_build.runtime.subschemas import subschema_check
 
         return subschema_check(parameters)(pointer, value)
 

@@ -26,7 +26,7 @@ too large or too deep is left as it is.
 
 from __future__ import annotations
 
-from hermes_build.runtime.admitted import Place, kind_of
+from hermes_build.runtime.admitted import kind_of
 from hermes_build.runtime.coercion import (
     MOST_TEXT,
     as_boolean,
@@ -35,14 +35,14 @@ from hermes_build.runtime.coercion import (
     is_collapsed,
     is_listlike,
 )
-from hermes_build.runtime.pointers import lookup
+from hermes_build.runtime.subschemas import Subschemas
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator
-    from typing import Any, TypeAlias
+    from collections.abc import Container, Iterator
+    from typing import Any
 
-    Fits: TypeAlias = Callable[[Any], bool]
+    from hermes_build.runtime.admitted import Place
 
 _MOST_STEPS = 100_000
 """Looks at a pair of a schema and a value in one call's repair: some tenths of a second."""
@@ -56,18 +56,12 @@ class Repairer:
 
     Args:
         schema: the tool's parameters.
-        compiled: makes the check of the subschema at a JSON pointer of it.
     """
 
-    __slots__ = ("_compiled", "_fits", "_patterns", "_places", "_weights", "schema")
+    __slots__ = ("_parts",)
 
-    def __init__(self, schema: dict[str, Any], compiled: Callable[[str], Fits]) -> None:
-        self.schema = schema
-        self._compiled = compiled
-        self._places: dict[str, Place] = {}
-        self._fits: dict[str, Fits] = {}
-        self._patterns: dict[str, Fits] = {}
-        self._weights: dict[str, int] = {}
+    def __init__(self, schema: dict[str, Any]) -> None:
+        self._parts = Subschemas(schema)
 
     def repair(
         self, value: dict[str, Any], names: Container[str | int] | None = None
@@ -81,44 +75,10 @@ class Repairer:
             names: the properties that something is wrong in, where they are known.
         """
         try:
-            repaired: dict[str, Any] = _Attempt(self, names).at("", value, 0)
+            repaired: dict[str, Any] = _Attempt(self._parts, names).at("", value, 0)
         except (_GaveUp, RecursionError):  # a caller may leave little of the stack
             return value
         return repaired
-
-    def place(self, pointer: str) -> Place:
-        """What is known of the subschema at a pointer."""
-        found = self._places.get(pointer)
-        if found is None:
-            found = self._places[pointer] = Place(self.schema, pointer, self._matches)
-        return found
-
-    def fits(self, pointer: str, value: Any) -> bool:
-        """Whether a value fits the subschema at a pointer."""
-        check = self._fits.get(pointer)
-        if check is None:
-            check = self._fits[pointer] = self._compiled(pointer)
-        return check(value)
-
-    def weight(self, pointer: str) -> int:
-        """About how many subschemas are to be compiled for one; references may lead to all."""
-        found = self._weights.get(pointer)
-        if found is None:
-            found, refers = _count(lookup(self.schema, pointer))
-            if refers and pointer:
-                found = self.weight("")
-            self._weights[pointer] = found
-        return found
-
-    def _matches(self, pattern: str, name: str) -> bool:
-        # Patterns are ECMA's, which Python's are not: the validator knows.
-        check = self._patterns.get(pattern)
-        if check is None:
-            from jsonschema_rs import Draft202012Validator
-
-            check = Draft202012Validator({"pattern": pattern}, offline=True).is_valid
-            self._patterns[pattern] = check
-        return check(name)
 
 
 class _GaveUp(Exception):
@@ -128,8 +88,8 @@ class _GaveUp(Exception):
 class _Attempt:
     """The repair of one call's arguments."""
 
-    def __init__(self, tool: Repairer, names: Container[str | int] | None) -> None:
-        self._tool = tool
+    def __init__(self, parts: Subschemas, names: Container[str | int] | None) -> None:
+        self._parts = parts
         self._names = names
         self._left = _MOST_STEPS
         self._seen: set[str] = set()
@@ -157,7 +117,7 @@ class _Attempt:
         return next((one for one in readings if self._fits(pointer, one)), value)
 
     def _place(self, pointer: str) -> Place:
-        place = self._tool.place(pointer)
+        place = self._parts.place(pointer)
         cost = 1
         if pointer not in self._seen:
             self._seen.add(pointer)
@@ -289,7 +249,7 @@ class _Attempt:
             wanted = [
                 one
                 for one in branches
-                if one in meant or "array" in self._tool.place(one).kinds.names
+                if one in meant or "array" in self._parts.place(one).kinds.names
             ]
         if len(wanted) == 1 and wanted == meant:  # what fits the union fits this branch already
             return self.at(wanted[0], value, depth + 1, wrapped)
@@ -306,29 +266,14 @@ class _Attempt:
     def _fits(self, pointer: str, value: Any) -> bool:
         if pointer not in self._compiled:
             self._compiled.add(pointer)
-            self._spend(self._tool.weight(pointer))
+            self._spend(self._parts.weight(pointer))
         self._spend(1 + _size(value) // 5)
-        return self._tool.fits(pointer, value)
+        return self._parts.fits(pointer, value)
 
     def _spend(self, steps: int) -> None:
         self._left -= steps
         if self._left < 0:
             raise _GaveUp
-
-
-def _count(schema: Any) -> tuple[int, bool]:
-    """How many lists and objects a schema holds, and whether any of them is a reference."""
-    waiting, count, refers = [schema], 0, False
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, dict):
-            count += 1
-            refers = refers or "$ref" in node or "$dynamicRef" in node
-            waiting += node.values()
-        elif isinstance(node, list):
-            count += 1
-            waiting += node
-    return count, refers
 
 
 def _size(value: Any) -> int:

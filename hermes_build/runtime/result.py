@@ -17,29 +17,53 @@ if TYPE_CHECKING:
 def tool_error(message: object, **extra: object) -> str:
     """An error as JSON text: ``{"error": message, ...extra}``, non-ASCII kept.
 
+    An exception may be the message: it is told by its text, credentials masked, or by its type
+    where it has none.
+
     Raises:
-        ValueError: for an extra called ``error``, and for NaN or an infinity.
+        TypeError: for an extra that has no form in JSON.
+        ValueError: for an extra called ``error``, for NaN or an infinity, for too deep nesting.
     """
     if "error" in extra:
         raise ValueError("tool_error() has its message already; an extra may not be called 'error'")
-    return encode({"error": str(message), **extra})
+    return encode({"error": _words(message), **extra})
 
 
 def tool_result(data: object = None, **fields: object) -> str:
     """A result as JSON text: of ``data``, or of the keyword fields, non-ASCII kept.
 
     Raises:
-        ValueError: when both are given, and for NaN or an infinity.
+        TypeError: for a value that has no form in JSON.
+        ValueError: when both are given, for NaN or an infinity, for too deep nesting.
     """
     if data is not None and fields:
         raise ValueError("tool_result() takes data or keyword fields, not both")
     return encode(fields if data is None else data)
 
 
+def _words(message: object) -> str:
+    """What an error says; to fail at saying it is no reason to lose the error."""
+    try:
+        text = str(message)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # foreign code: an exception may fail at describing itself
+        return type(message).__name__
+    if not isinstance(message, BaseException):
+        return text
+    from hermes_build.runtime.masking import mask
+
+    return mask(text) or type(message).__name__
+
+
 def encode(value: object, *, without_defaults: bool = False) -> str:
     """Compactness as hermes-agent has it, and text that UTF-8 can always carry.
 
     ``without_defaults`` is for models; see `hermes_build.runtime.models.data_of`.
+
+    Raises:
+        TypeError: for a value that has no form in JSON.
+        ValueError: for NaN or an infinity, and for nesting that nothing could read.
     """
 
     def plain(inner: object) -> object:
@@ -49,9 +73,13 @@ def encode(value: object, *, without_defaults: bool = False) -> str:
             return dict(inner)
         if is_model(inner):
             return data_of(inner, without_defaults=without_defaults)
+        _close_coroutine(inner)
         raise TypeError(f"a value of type {type(inner).__name__} has no form in JSON")
 
-    return utf8(dumps(value, ensure_ascii=False, allow_nan=False, default=plain))
+    try:
+        return utf8(dumps(value, ensure_ascii=False, allow_nan=False, default=plain))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
 def utf8(text: str) -> str:
@@ -81,19 +109,22 @@ def deliver(tool: str, result: Any, output: Output | None) -> Any:
         Refusal: for a result of a kind that cannot be delivered.
     """
     if isinstance(result, str):
+        # A member of an enumeration is text as well, and prints as something else.
+        text = utf8(result if type(result) is str else str.__str__(result))
         if output is not None:
-            _check_text(tool, result, output)
-        return utf8(result)
+            _check_text(tool, text, output)
+        return text
     if isinstance(result, dict) and result.get("_multimodal") is True:
         if isinstance(result.get("content"), list):
             return result
         _break_contract(tool, result, "a multimodal envelope needs a list `content`")
-    if output is None and not isinstance(result, dict | list):
-        result = _data(tool, result)
+    if hasattr(type(result), "__await__"):
+        _close_coroutine(result)
+        _break_contract(tool, result, "an async handler must be registered as async")
     try:
-        text = encode(result)
         if output is None:
-            return text
+            return encode(_data(tool, result))
+        text = encode(result)
         # The text is what the model gets, so the text is what is held against the schema.
         value = loads(text)
         if not (output.fits(value) or _is_error(value)):
@@ -108,7 +139,7 @@ def _without_nulls(tool: str, result: object, value: object, output: Output) -> 
     """The text of a result once more, without what its models may leave out."""
     text = encode(result, without_defaults=True)
     if not output.fits(loads(text)):
-        _misfit(tool, result, output.problems(value))
+        _misfit(tool, result, output, value)
     return text
 
 
@@ -118,9 +149,12 @@ def _check_text(tool: str, text: str, output: Output) -> None:
         value = loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError):
         value = text
-    if not (output.fits(value) or output.fits(text) or _is_error(value)):
-        meant = value if isinstance(value, dict | list) else text
-        _misfit(tool, text, output.problems(meant))
+    try:
+        fits = output.fits(value) or _is_error(value)
+    except ValueError:  # JSON, and too deep for a validator
+        fits = False
+    if not (fits or output.fits(text)):
+        _misfit(tool, text, output, value if isinstance(value, dict | list) else text)
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -134,20 +168,27 @@ def _is_error(value: object) -> bool:
 def _data(tool: str, result: object) -> object:
     from collections.abc import Mapping
 
-    if isinstance(result, Mapping):
+    if isinstance(result, dict | list | Mapping):
         return result
     if is_model(result) and isinstance(data := data_of(result), dict | list):
         return data
-    close = getattr(result, "close", None)
-    if hasattr(result, "__await__") and callable(close):
-        close()  # a coroutine that nobody will await says so in a warning, far from its cause
-        _break_contract(tool, result, "an async handler must be registered as async")
     _break_contract(
         tool, result, "return text, a dict or a list, or declare an `output_schema` for it"
     )
 
 
-def _misfit(tool: str, result: object, problems: str) -> NoReturn:
+def _close_coroutine(value: object) -> None:
+    """Close what nobody will await: it would say so in a warning, far from its cause."""
+    close = getattr(type(value), "close", None)
+    if hasattr(type(value), "__await__") and callable(close):
+        close(value)
+
+
+def _misfit(tool: str, result: object, output: Output, value: object) -> NoReturn:
+    try:
+        problems = output.problems(value)
+    except ValueError:
+        problems = "it is nested too deeply to be held against it"
     _break_contract(tool, result, f"it does not fit the tool's `output_schema`: {problems}")
 
 
@@ -155,6 +196,7 @@ def _break_contract(tool: str, result: object, why: str) -> NoReturn:
     kind = type(result).__name__
     raise Refusal(
         f"Tool handler returned unsupported result type: {kind} ({why})",
+        kind="tool_result_contract",
         error_type="tool_result_contract",
         tool=tool,
         result_type=kind,

@@ -20,7 +20,7 @@ from hermes_build.runtime.plugins import Plugin, drop
 from hermes_build.runtime.resolution import EVERY_TOOL, SERVER_PREFIX, View
 
 if TYPE_CHECKING:
-    from hermes_build.runtime.overlay import Draft
+    from hermes_build.runtime.drafts import Draft
     from hermes_build.runtime.toolsets import Toolsets
 
 _UNUSABLE = re.compile("[^A-Za-z0-9_-]")

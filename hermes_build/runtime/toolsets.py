@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any
 
-    from hermes_build.runtime.overlay import Draft, Overlay
+    from hermes_build.runtime.drafts import Draft
+    from hermes_build.runtime.overlay import Overlay
     from hermes_build.runtime.resolution import View
 
 EVERY_TOOL = ("all", "*")

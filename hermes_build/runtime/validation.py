@@ -13,25 +13,22 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import islice
-from math import isfinite
 
 from hermes_build.runtime.defaults import make_plan, make_whole_plan
 from hermes_build.runtime.errors import Refusal
+from hermes_build.runtime.inspection import Look, no_numbers
 from hermes_build.runtime.pointers import refers, target
-from hermes_build.runtime.problems import place, tell
+from hermes_build.runtime.problems import tell
 from hermes_build.runtime.quick import make_strict
-from hermes_build.runtime.result import utf8
+from hermes_build.runtime.subschemas import subschema_check
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from typing import Any
 
     from hermes_build.runtime.coercion import Repair
     from hermes_build.runtime.repairs import Repairer
-
-MAX_DEPTH = 200
-"""Levels of nesting in arguments: schemas that hold themselves recurse natively with each level."""
 
 _MOST_LOOKS = 20_000
 """The looks at arguments that reasons are gathered from: some hundreds of milliseconds."""
@@ -44,8 +41,6 @@ _TOO_MANY = "they do not fit its schema, in more ways than can be listed; send f
 _OF_KINDS = frozenset({"type", "enum", "const", "anyOf", "oneOf", "falseSchema"})
 
 _KIND = "invalid_arguments"
-
-_ROOT = "urn:hermes-build:schema"
 
 
 class Arguments:
@@ -136,10 +131,10 @@ class Arguments:
 
     def _closely(self, args: Any) -> tuple[dict[str, Any], Any, Any]:
         """Arguments as a handler gets them, what was sent, and the same repaired."""
-        look = _Look()
+        look = Look()
         value = look.at(self._as_object(args))
         if look.saw_no_number:  # to the validator, this is null
-            raise self._invalid("; ".join(islice(_no_numbers(value), 1)) or "not JSON")
+            raise self._invalid("; ".join(islice(no_numbers(value), 1)) or "not JSON")
         sent = args if isinstance(args, str) else value
         filled = value if self._fill is None else self._fill(value)
         try:
@@ -202,12 +197,12 @@ class Arguments:
         if self._repairer is None:
             from hermes_build.runtime.repairs import Repairer
 
-            self._repairer = Repairer(self._schema, subschema_maker(self._schema))
+            self._repairer = Repairer(self._schema)
         repaired = self._repairer.repair(value, names)
         if repaired is value:
             return None
         try:
-            _Look().at(repaired)
+            Look().at(repaired)
         except Refusal:  # what a text held made it too deep
             return None
         return repaired
@@ -253,41 +248,6 @@ def _never(_: object) -> bool:
     return False
 
 
-def subschema_maker(root: dict[str, Any]) -> Callable[[str], Callable[[Any], bool]]:
-    """A function that compiles the check of the subschema at a JSON pointer of ``root``."""
-    from jsonschema_rs import Draft202012Validator, Registry
-
-    registry: list[Registry] = []
-
-    def make(pointer: str) -> Callable[[Any], bool]:
-        from urllib.parse import quote
-
-        try:
-            if not registry:
-                # A root that names itself would answer to its own name only.
-                anonymous = {key: part for key, part in root.items() if key != "$id"}
-                registry.append(Registry([(_ROOT, anonymous)]))
-            reference = {"$ref": f"{_ROOT}#{quote(pointer)}"}
-            return Draft202012Validator(reference, registry=registry[0], offline=True).is_valid
-        except ValueError:  # the reference is not one that can be followed
-            return _never
-
-    return make
-
-
-def subschema_check(root: dict[str, Any]) -> Callable[[str, Any], bool]:
-    """A function that tells whether a value fits the subschema at a JSON pointer of ``root``."""
-    make = subschema_maker(root)
-
-    def fits(pointer: str, value: Any) -> bool:
-        try:
-            return make(pointer)(value)
-        except ValueError:  # the value is not one that JSON Schema can judge
-            return False
-
-    return fits
-
-
 class Output:
     """The gate behind one tool's handler: its ``output_schema``."""
 
@@ -303,73 +263,3 @@ class Output:
     def problems(self, value: Any) -> str:
         """What is wrong with a value that does not fit, in words."""
         return tell(self._validator.iter_errors(value), self._schema)
-
-
-_PLAIN = frozenset({int, bool, type(None)})
-
-
-def _is_plain(value: dict[Any, Any]) -> bool:
-    """Whether a look at an object finds nothing to do, and nothing within it to look at."""
-    for key, one in value.items():
-        if key.__class__ is not str or not key.isascii():
-            return False
-        if one.__class__ not in _PLAIN and (one.__class__ is not str or not one.isascii()):
-            return False
-    return True
-
-
-class _Look:
-    """One walk through arguments: replaces lone surrogates, counts, notes what numbers there are.
-
-    What needs no change is returned as the very object that it was.
-    """
-
-    __slots__ = ("saw_floats", "saw_no_number", "values")
-
-    def __init__(self) -> None:
-        self.values = 0
-        self.saw_floats = False
-        self.saw_no_number = False
-
-    def at(self, value: Any, depth: int = 0) -> Any:
-        """A value without lone surrogates.
-
-        Raises:
-            Refusal: when it is nested too deeply for a validator to survive.
-        """
-        if isinstance(value, str):
-            return utf8(value)
-        if value.__class__ is dict and _is_plain(value):
-            self.values += len(value)
-            return value
-        if isinstance(value, float):
-            self.saw_floats = True
-            self.saw_no_number = self.saw_no_number or not isfinite(value)
-            return value
-        if not isinstance(value, dict | list | tuple):
-            return value
-        self.values += len(value)
-        if depth > MAX_DEPTH:
-            raise Refusal(f"Arguments are nested more than {MAX_DEPTH} levels deep.", _KIND)
-        if isinstance(value, dict):
-            items = {self.at(k, depth): self.at(v, depth + 1) for k, v in value.items()}
-            changed = any(
-                new is not old or key is not before
-                for (key, new), (before, old) in zip(items.items(), value.items(), strict=False)
-            ) or len(items) != len(value)
-            return items if changed else value
-        elements = [self.at(one, depth + 1) for one in value]
-        same = all(a is b for a, b in zip(elements, value, strict=True))
-        return value if same else elements
-
-
-def _no_numbers(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[str]:
-    """What is NaN or infinite, which JSON has no number for, and where."""
-    if isinstance(value, float) and not isfinite(value):
-        yield f"{place(path)}: must be a number that JSON can hold, but is {value}"
-    elif isinstance(value, dict):
-        for key, one in value.items():
-            yield from _no_numbers(one, (*path, key))
-    elif isinstance(value, list | tuple):
-        for index, one in enumerate(value):
-            yield from _no_numbers(one, (*path, index))

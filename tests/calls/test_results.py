@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import enum
 import json
+import warnings
 from types import MappingProxyType
 from typing import Any
 
@@ -184,6 +186,160 @@ def test_a_model_off_its_schema_says_where_and_why(make: Make) -> None:
     assert json.loads(text)["result_type"] == "Point"
     value = json.loads(make(lambda args: RootModel[int](3), ANY).call("t", {}))
     assert value["error_type"] == "tool_result_contract"
+
+
+async def answer() -> str:
+    return "x"
+
+
+@pytest.mark.parametrize("fields", [{}, {"output_schema": OUTPUT}, {"output_schema": True}])
+@pytest.mark.parametrize("kind", ["coroutine", "dict"])
+def test_a_coroutine_in_a_result_breaks_the_contract_and_warns_of_nothing(
+    make: Make, fields: Any, kind: str
+) -> None:
+    registry = make(
+        lambda args: answer() if kind == "coroutine" else {"a": [answer()]}, ANY, **fields
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        value = json.loads(registry.call("t", {}))
+    assert value["error_type"] == "tool_result_contract"
+    assert value["result_type"] == kind
+    assert kind != "coroutine" or "must be registered as async" in value["error"]
+
+
+class Opaque:
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError("no attributes")
+
+
+@pytest.mark.parametrize("fields", [{}, {"output_schema": OUTPUT}])
+def test_an_object_that_is_no_data_breaks_the_contract_by_its_type(make: Make, fields: Any) -> None:
+    for result in ((n for n in (1,)), Opaque(), Opaque, memoryview(b"")):
+        registry = make(lambda args, result=result: result, ANY, **fields)
+        value = json.loads(registry.call("t", {}))
+        assert value["error_type"] == "tool_result_contract"
+        assert value["result_type"] == type(result).__name__
+
+
+def test_a_model_that_cannot_dump_itself_breaks_the_contract(make: Make) -> None:
+    class Holder(BaseModel):
+        inner: Any = None
+
+    circle = Holder()
+    circle.inner = circle
+    for result in (circle, Holder(inner=object())):
+        value = json.loads(make(lambda args, result=result: result, ANY).call("t", {}))
+        assert value["error_type"] == "tool_result_contract"
+        assert value["result_type"] == "Holder"
+
+
+def nested(levels: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize("levels", [500, 100_000])
+@pytest.mark.parametrize("schema", [OUTPUT, {"type": "array", "items": {"type": "object"}}])
+@pytest.mark.parametrize("as_text", [False, True])
+def test_json_that_is_nested_too_deeply_to_be_judged_breaks_the_contract(
+    make: Make, levels: int, schema: Any, as_text: bool
+) -> None:
+    result = "[" * levels + "]" * levels if as_text else nested(levels)
+    value = json.loads(make(lambda args: result, ANY, output_schema=schema).call("t", {}))
+    assert value["error_type"] == "tool_result_contract"
+
+
+def test_deep_text_is_delivered_where_text_is_what_is_declared(make: Make) -> None:
+    for levels in (500, 40_000):
+        text = "[" * levels + "]" * levels
+        registry = make(lambda args, text=text: text, ANY, output_schema={"type": "string"})
+        assert registry.call("t", {}) == text
+        assert make(lambda args, text=text: text, ANY).call("t", {}) is text
+
+
+@pytest.mark.parametrize("fields", [{}, {"output_schema": {"type": "string"}}])
+def test_lone_surrogates_of_a_result_are_replaced(make: Make, fields: Any) -> None:
+    assert make(lambda args: "a\ud800", ANY, **fields).call("t", {}) == "a\ufffd"
+    assert make(lambda args: "\ud83d\ude00", ANY, **fields).call("t", {}) == "\U0001f600"
+
+
+def test_lone_surrogates_inside_data_are_replaced(make: Make) -> None:
+    for fields in ({}, {"output_schema": {"type": "object"}}):
+        registry = make(lambda args: {"\udfff": ["\ud800"]}, ANY, **fields)
+        assert registry.call("t", {}) == '{"\ufffd": ["\ufffd"]}'
+
+
+def test_a_member_of_an_enumeration_of_texts_is_its_text(make: Make) -> None:
+    class Colour(str, enum.Enum):  # noqa: UP042 - the kind that prints as its name
+        RED = "red"
+
+    for fields in ({}, {"output_schema": {"type": "string"}}):
+        text = make(lambda args: Colour.RED, ANY, **fields).call("t", {})
+        assert (type(text), text) == (str, "red")
+
+
+@pytest.mark.parametrize(
+    ("schema", "result", "text"),
+    [
+        ({"type": ["object", "null"]}, None, "null"),
+        ({"type": ["object", "null"]}, {"a": 1}, '{"a": 1}'),
+        ({"type": "array"}, (1, 2), "[1, 2]"),
+        ({"anyOf": [{"type": "boolean"}, {"type": "number"}]}, 0.5, "0.5"),
+        ({"enum": ["a", 1]}, 1, "1"),
+        ({"$ref": "#/$defs/a", "$defs": {"a": {"type": "integer"}}}, 1, "1"),
+    ],
+)
+def test_an_output_schema_need_not_be_of_an_object(
+    make: Make, schema: Any, result: Any, text: str
+) -> None:
+    assert make(lambda args: result, ANY, output_schema=schema).call("t", {}) == text
+
+
+def test_an_error_of_any_fields_passes_every_output_schema_and_an_error_object_does_not(
+    make: Make,
+) -> None:
+    text = tool_error("no such file", code=404, detail={"path": ["a"]})
+    assert make(lambda args: text, ANY, output_schema=OUTPUT).call("t", {}) is text
+    result = {"error": {"code": 404}}
+    assert "output_schema" in error_of(
+        make(lambda args: result, ANY, output_schema=OUTPUT).call("t", {})
+    )
+
+
+class Unspeakable(Exception):
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def __str__(self) -> str:
+        raise self.error
+
+
+def test_tool_error_tells_an_exception_whatever_its_text_does() -> None:
+    assert tool_error(ValueError("né")) == '{"error": "né"}'
+    assert tool_error(ValueError()) == '{"error": "ValueError"}'
+    assert tool_error(SystemExit()) == '{"error": "SystemExit"}'
+    for error in (RuntimeError(), SystemExit(3), RecursionError()):
+        assert tool_error(Unspeakable(error), code=1) == '{"error": "Unspeakable", "code": 1}'
+    with pytest.raises(KeyboardInterrupt):
+        tool_error(Unspeakable(KeyboardInterrupt()))
+
+
+def test_tool_error_hides_the_credentials_of_an_exception() -> None:
+    error = RuntimeError("refused: sk-abcdef1234567890, postgres://u:hunter2@h")
+    assert tool_error(error) == '{"error": "refused: sk-ab…[masked], postgres://u:[masked]@h"}'
+
+
+def test_helpers_refuse_what_nothing_could_read_and_keep_what_utf8_cannot_carry() -> None:
+    for make_text in (tool_result, lambda data: tool_error("x", data=data)):
+        with pytest.raises(ValueError, match="nested too deeply"):
+            make_text(nested(100_000))
+        with pytest.raises(TypeError, match="type object has no form in JSON"):
+            make_text([object()])
+    assert tool_error("a\ud800", **{"\udfff": 1}) == '{"error": "a\ufffd", "\ufffd": 1}'
+    assert tool_result(a="\ud800") == '{"a": "\ufffd"}'
 
 
 def test_tool_error_and_tool_result_are_strict() -> None:

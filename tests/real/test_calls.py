@@ -1,4 +1,4 @@
-"""Arguments that fit reach a handler as they were sent, and those that do not never reach it."""
+"""Arguments that fit reach a handler as they were sent, and others only once they do."""
 
 from __future__ import annotations
 
@@ -68,7 +68,9 @@ def bind(catalogue: Catalogue, name: str, seen: list[Any]) -> str:
 
 
 @pytest.mark.parametrize("which", ["hermes", "bfcl"])
-def test_arguments_arrive_as_sent_or_not_at_all(which: str, request: pytest.FixtureRequest) -> None:
+def test_arguments_arrive_as_sent_or_as_they_fit_or_not_at_all(
+    which: str, request: pytest.FixtureRequest
+) -> None:
     catalogue: Catalogue = request.getfixturevalue(which)
     counts: Counter[str] = Counter()
     for name, schema in catalogue.schemas.items():
@@ -94,15 +96,44 @@ def test_arguments_arrive_as_sent_or_not_at_all(which: str, request: pytest.Fixt
                 wrong.setdefault(json.dumps(one), one)
         assert wrong
         for sent in list(wrong.values())[:SPOILED]:
-            answer = json.loads(catalogue.registry.call(name, sent))
-            assert not seen, (name, sent, seen)
-            assert answer["error"], (name, sent)
-            counts["refused"] += 1
+            before = copy.deepcopy(sent)
+            answer = catalogue.registry.call(name, sent)
+            assert sent == before
+            if seen:  # what was meant could be told
+                got = seen.pop()
+                assert not seen and answer == reached, (name, sent)
+                assert fits(got), (name, sent, got)
+                counts["repaired"] += 1
+            else:
+                assert json.loads(answer)["error"], (name, sent)
+                counts["refused"] += 1
     print(
         f"\n{which}: {len(catalogue.schemas)} tools called: {counts['valid']} calls with valid "
-        f"arguments arrived unchanged, {counts['refused']} with invalid ones did not arrive; "
+        f"arguments arrived unchanged, {counts['refused']} with invalid ones did not arrive, "
+        f"{counts['repaired']} did once they were repaired; "
         f"{counts['impossible']} tools have a required enum of another type, which nothing fits"
     )
+
+
+def test_arguments_sent_as_text_arrive_as_they_were_meant(hermes: Catalogue) -> None:
+    count = 0
+    for name, schema in hermes.schemas.items():
+        seen: list[Any] = []
+        bind(hermes, name, seen)
+        fits = judge(schema)
+        for meant in Maker(schema, name).fitting(fits, CALLS):
+            hermes.registry.call(name, meant)
+            expected = seen.pop()
+            for key, value in meant.items():
+                sent = {**meant, key: json.dumps(value)}
+                if isinstance(value, str) or fits(sent):
+                    continue  # text is what is wanted there
+                hermes.registry.call(name, sent)
+                assert seen, (name, sent)
+                assert seen.pop() == expected, (name, sent)
+                count += 1
+    assert count
+    print(f"\nhermes-agent: {count} arguments sent as text arrived as they were meant")
 
 
 def test_a_handler_with_another_schema_is_refused_for_every_tool(hermes: Catalogue) -> None:
