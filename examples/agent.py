@@ -114,10 +114,10 @@ class Agent:
             raise APIConnectionError(
                 message="The answer broke off in the middle.", request=stream.response.request
             )
-        message = {"role": "assistant", "content": text}
-        return (
-            {**message, "tool_calls": [calls[one] for one in sorted(calls)]} if calls else message
-        )
+        message: dict[str, Any] = {"role": "assistant", "content": text}
+        if calls:
+            message["tool_calls"] = [calls[index] for index in sorted(calls)]
+        return message
 
     async def _call(self, call: dict[str, Any]) -> dict[str, Any]:
         """The result of one tool call. It never fails: what goes wrong is said in the result."""
@@ -170,6 +170,8 @@ def main() -> None:
         asyncio.run(agent.run(given.prompt))
     except (OpenAIError, UnknownToolset) as error:
         sys.exit(f"{error}")
+    except KeyboardInterrupt:
+        sys.exit(130)
     print()
 
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from examples.agent import Agent
 from handlers.agents.granting import ASK, DELEGATE, handed_on, narrowed, whole_number
 from handlers.files.refusal import Refusal
 from handlers.models.endpoint import Endpoint
@@ -21,6 +20,7 @@ from handlers.models.endpoint import Endpoint
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
+    from examples.agent import Agent
     from hermes_build.runtime.session import Session
 
 SYSTEM = (
@@ -138,11 +138,17 @@ async def delegate(
     Raises:
         Refusal: when no helper may be started, or a task asks for tools that the parent lacks.
     """
+    from examples.agent import Agent
+
     depth = _depth.get() + 1
     if depth > limits.depth:
         raise Refusal(f"Helpers may be {limits.depth} deep, and this agent is at that depth.")
     without = [ASK, DELEGATE] if depth == limits.depth else [ASK]
-    sessions = [narrowed(session, without, task.toolsets) for task in tasks]
+    # What a helper finds by itself stays out of its list too, unless it is named for the task.
+    sessions = [
+        narrowed(session, without, task.toolsets, () if task.toolsets else session.deferred_names)
+        for task in tasks
+    ]
     endpoint = Endpoint.from_environment()
     # Importing the package and reading certificates take long enough to hold up a loop.
     client = await asyncio.to_thread(_client, endpoint)

@@ -28,7 +28,10 @@ def session_of_call(session: Session | None) -> Session:
 
 
 def narrowed(
-    session: Session, without: Iterable[str], toolsets: Iterable[str] | None = None
+    session: Session,
+    without: Iterable[str],
+    toolsets: Iterable[str] | None = None,
+    deferred: Iterable[str] = (),
 ) -> Session:
     """A session with less than this one.
 
@@ -36,6 +39,7 @@ def narrowed(
         session: what to stay within.
         without: tools that are out; those that the program does not have are passed over.
         toolsets: toolsets and single tools to choose from this session; None for all of it.
+        deferred: what is found rather than listed.
 
     Raises:
         Refusal: for a name of ``toolsets`` that is unknown, or of which this session has nothing.
@@ -50,7 +54,7 @@ def narrowed(
                     f"You have no tool of {name!r} to hand on.", your_tools=list(session.names)
                 )
         known = [name for name in without if session.registry.find(name) is not None]
-        return session.narrow(chosen, known)
+        return session.narrow(chosen, known, deferred=deferred)
     except UnknownToolset as error:
         raise Refusal(str(error.args[0]), your_tools=list(session.names)) from None
 

@@ -122,6 +122,15 @@ def test_a_task_may_ask_for_less_and_never_for_more(serve: Any) -> None:
     assert len(server.requests) == 1
 
 
+def test_what_the_parent_has_to_find_a_helper_finds_too_unless_it_is_named(serve: Any) -> None:
+    server = serve(Text("Done."), Text("Done."))
+    session = registry.session(["file", "delegation"], deferred=["file"])
+    for task in ({"goal": "Find."}, {"goal": "Read.", "toolsets": ["read_file"]}):
+        asyncio.run(asyncio.wait_for(session.acall("delegate_task", task), PATIENCE))
+    assert set(listed(server, 0)) == {"tool_search", "tool_describe", "tool_call"}
+    assert listed(server, 1) == ["read_file"]
+
+
 def test_a_helper_that_calls_what_its_parent_lacks_is_refused(serve: Any) -> None:
     server = serve(tool_calls(Call("terminal", {"command": "id"})), Text("I may not."))
     [one] = results(goal="Run id.")
