@@ -159,7 +159,8 @@ def main() -> None:
     given = parser.parse_args()
 
     # What is too long for the model is kept where its read_file can reach it.
-    registry.store = FolderStore(os.path.join(os.environ.get("HERMES_WORKSPACE", "."), ".results"))
+    workspace = os.environ.get("HERMES_WORKSPACE") or "."
+    registry.store = FolderStore(os.path.join(workspace, ".results"), base=workspace)
     try:
         agent = Agent(
             registry.session(given.toolset),

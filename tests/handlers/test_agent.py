@@ -292,13 +292,31 @@ def test_cancelling_cancels_the_tools_and_leaves_no_call_without_a_result(serve:
     assert happened == ["withdrawn"]
 
 
-def test_the_command_line_prints_the_answer(serve: Any) -> None:
-    server = serve(tool_calls(Call("read_file", {"path": "a.txt"})), Text("It is the first file."))
-    done = subprocess.run(
-        [sys.executable, "-m", "examples.agent", "Look.", "--toolset", "file", "--model", "m"],
+def command_line(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "examples.agent", *arguments],
         cwd=HERE, env=dict(os.environ), stdin=subprocess.DEVNULL, capture_output=True, text=True,
         timeout=120,
     )  # fmt: skip
+
+
+def test_the_command_line_prints_the_answer(serve: Any) -> None:
+    server = serve(tool_calls(Call("read_file", {"path": "a.txt"})), Text("It is the first file."))
+    done = command_line("Look.", "--toolset", "file", "--model", "m")
     assert (done.stdout, done.returncode) == ("It is the first file.\n", 0), done.stderr
     assert {body["model"] for body in server.bodies} == {"m"}
     assert len(server.bodies[0]["tools"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"), [(("--toolset", "fiel"), "Did you mean 'file'?"), ((), "key provided")]
+)
+def test_the_command_line_says_in_a_line_what_is_wrong(
+    serve: Any, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], said: str
+) -> None:
+    serve()
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-wrong")
+    done = command_line("Look.", *arguments)
+    assert done.returncode == 1
+    assert said in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
