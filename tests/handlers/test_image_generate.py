@@ -10,11 +10,7 @@ from typing import Any
 
 import pytest
 
-from handlers.image_generate import MODEL, handler
-from handlers.models import making
-from tests.handlers import images
-from tests.handlers.calling import call
-from tests.handlers.model_server import (
+from examples.scripted_model import (
     KEY,
     Broken,
     Failure,
@@ -26,6 +22,10 @@ from tests.handlers.model_server import (
     Scripted,
     Silence,
 )
+from handlers.image_generate import MODEL, handler
+from handlers.models import making
+from tests.handlers import images
+from tests.handlers.calling import call
 
 
 @pytest.fixture

@@ -15,13 +15,7 @@ from typing import Any
 
 import pytest
 
-from handlers.files.refusal import Refusal
-from handlers.models import pictures, seeing
-from handlers.models.endpoint import Endpoint
-from handlers.vision_analyze import MODEL, handler
-from tests.handlers import images
-from tests.handlers.calling import HERE, call
-from tests.handlers.model_server import (
+from examples.scripted_model import (
     KEY,
     Broken,
     Call,
@@ -33,6 +27,12 @@ from tests.handlers.model_server import (
     Text,
     tool_calls,
 )
+from handlers.files.refusal import Refusal
+from handlers.models import pictures, seeing
+from handlers.models.endpoint import Endpoint
+from handlers.vision_analyze import MODEL, handler
+from tests.handlers import images
+from tests.handlers.calling import HERE, call
 
 KINDS = {
     "png": images.PNG,

@@ -1,4 +1,6 @@
-"""A model's endpoint for tests: real sockets, real HTTP, and answers from a script.
+"""A model's endpoint without a model: real sockets, real HTTP, and answers from a script.
+
+Tests and demonstrations of agents run on it, offline and the same each time.
 
 It speaks the parts of OpenAI's protocol that programs here use:
 
@@ -24,6 +26,7 @@ from __future__ import annotations
 
 import base64
 import json
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -141,10 +144,7 @@ class ModelServer:
         self._script = list(script)
         self._lock = threading.Lock()
         self._ended = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler_for(self))
-        self._server.daemon_threads = True
-        # Closing the server waits for no answer that will never come.
-        self._server.block_on_close = False
+        self._server = _Server(("127.0.0.1", 0), _handler_for(self))
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
         )
@@ -201,6 +201,16 @@ class ModelServer:
                 return Failure(500, "the script has no reply left", {"x-should-retry": "false"})
             reply = self._script.pop(0)
         return reply(request) if callable(reply) else reply
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    # Closing the server waits for no answer that will never come.
+    block_on_close = False
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(sys.exception(), OSError):  # a client may leave at any time
+            super().handle_error(request, client_address)
 
 
 def _handler_for(model: ModelServer) -> type[BaseHTTPRequestHandler]:
@@ -315,6 +325,8 @@ def _problem(request: Request, key: str) -> Failure | None:
     if not isinstance(request.body.get("model"), str):
         return Failure(400, "you must provide a model")
     if request.path == "/v1/chat/completions":
+        if "tool_choice" in request.body and not request.body.get("tools"):
+            return Failure(400, "'tool_choice' is only allowed when 'tools' are specified")
         return _problem_of_messages(request.body.get("messages"))
     if request.path == "/v1/images/generations":
         prompt = request.body.get("prompt")
@@ -335,6 +347,9 @@ def _problem_of_messages(messages: Any) -> Failure | None:
             if id not in waiting:
                 return Failure(400, f"a message of role 'tool' answers {id!r}, which nobody called")
             waiting.discard(id)
+            content = message.get("content")
+            if not isinstance(content, str) and any(one["type"] != "text" for one in content):
+                return Failure(400, "a message of role 'tool' may hold text alone")
         elif waiting:
             return Failure(400, f"no message answers the tool calls {', '.join(sorted(waiting))}")
         elif role == "assistant":

@@ -1,0 +1,1 @@
+"""Programs that use compiled tools: an agent, and a model that answers from a script."""
