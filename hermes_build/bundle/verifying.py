@@ -1,0 +1,212 @@
+"""Verifying a bundle: that its files are the ones that its manifest lists, all of them, and no other.
+
+One pass over the contents, each hashed once, then the few that say something about the program are
+held against the manifest. Nothing of a bundle is imported or run, nothing is unpacked or written.
+Who made the bundle is another question, which signatures answer.
+"""
+
+from __future__ import annotations
+
+import os
+from hashlib import sha256
+
+from hermes_build.bundle.archive import open_archive
+from hermes_build.bundle.folder import Folder
+from hermes_build.bundle.format import (
+    MANIFEST,
+    MAX_MANIFEST,
+    SIGNATURES,
+    BundleError,
+    Manifest,
+    has_place,
+    hexdigest,
+    read_manifest,
+)
+from hermes_build.bundle.names import check_names
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Protocol
+
+    class Container(Protocol):
+        """What holds the tree of files that is a bundle; `Archive` and `Folder` are containers.
+
+        Its names are plain (`check_names`) and come in one order, its methods are those of
+        `Archive`. ``kind`` is a word for people.
+        """
+
+        @property
+        def path(self) -> str: ...
+        @property
+        def kind(self) -> str: ...
+        def names(self) -> tuple[str, ...]: ...
+        def size(self, name: str) -> int: ...
+        def read(self, name: str) -> bytes: ...
+        def pieces(self, name: str) -> Iterator[bytes]: ...
+        def close(self) -> None: ...
+
+
+class Opened:
+    """A bundle that is open: its manifest was read, and it holds the files that this lists.
+
+    Every content is held against the manifest when it is read, so that a file that is changed
+    after the bundle was verified is not taken for the one that was.
+
+    Attributes:
+        container: what the bundle is in.
+        path: the file or folder, as it was named.
+        manifest: what the bundle holds.
+        digest: the bundle's content address: the SHA-256 of the manifest, in hexadecimal digits.
+        signatures: the content of ``hermes-bundle.dsse.json``, unjudged; None where there is none.
+    """
+
+    __slots__ = ("container", "digest", "manifest", "path", "signatures")
+
+    def __init__(self, container: Container, manifest: Manifest, digest: str) -> None:
+        self.container = container
+        self.path = container.path
+        self.manifest = manifest
+        self.digest = digest
+        self.signatures: bytes | None = None
+
+    def names(self) -> tuple[str, ...]:
+        """The path of every file that the manifest lists, sorted."""
+        return tuple(self.manifest.files)
+
+    def read(self, name: str) -> bytes:
+        """The content of a file that the manifest lists.
+
+        Raises:
+            KeyError: it lists none of this name.
+            BundleError: ``HB8006`` the content is another, ``HB8002`` the archive is damaged.
+            OSError: the container cannot be read.
+        """
+        listed = self.manifest.files[name]
+        data = self.container.read(name)
+        if hexdigest(data) != listed.sha256:
+            _changed(name)
+        return data
+
+    def close(self) -> None:
+        """Close the container; nothing can be read after that."""
+        self.container.close()
+
+    def __enter__(self) -> Opened:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+
+def verify(path: str | os.PathLike[str]) -> Opened:
+    """Verify a bundle: an archive, or the folder that one was unpacked to.
+
+    Returns:
+        The bundle, open; close it, or use it in a ``with`` block.
+
+    Raises:
+        BundleError: ``HB8001`` to ``HB8008``, with the first thing that is wrong.
+        OSError: there is nothing at ``path``, or it cannot be read.
+    """
+    return verify_container(open_container(path))
+
+
+def verify_container(container: Container) -> Opened:
+    """Verify the bundle in a container, which is closed where it is refused.
+
+    Raises what `verify` raises.
+    """
+    from hermes_build.bundle.fitting import check_fit, told_by
+
+    opened = open_contents(container)
+    try:
+        manifest = opened.manifest
+        telling = dict.fromkeys(told_by(manifest), b"")
+        for name, listed in manifest.files.items():
+            if name in telling:
+                telling[name] = opened.read(name)
+                continue
+            hashed = sha256()
+            for piece in container.pieces(name):
+                hashed.update(piece)
+            if hashed.hexdigest() != listed.sha256:
+                _changed(name)
+        check_fit(manifest, telling)
+        return opened
+    except BaseException:
+        container.close()
+        raise
+
+
+def open_files(path: str | os.PathLike[str]) -> Opened:
+    """Open a bundle without reading its contents: for one that was verified before.
+
+    Names and sizes are held against the manifest now, each content when it is read.
+
+    Raises what `verify` raises.
+    """
+    return open_contents(open_container(path))
+
+
+def open_container(path: str | os.PathLike[str]) -> Container:
+    """Open what a bundle is in, and judge nothing but that.
+
+    Raises:
+        BundleError: ``HB8001``, ``HB8002``, ``HB8003``, ``HB8005`` or ``HB8008``.
+        OSError: there is nothing at ``path``, or it cannot be read.
+    """
+    return Folder(path) if os.path.isdir(path) else open_archive(path)
+
+
+def open_contents(container: Container) -> Opened:
+    """Open the bundle in a container, which is closed where it is refused.
+
+    Raises what `verify` raises.
+    """
+    try:
+        return _open(container)
+    except BaseException:
+        container.close()
+        raise
+
+
+def _open(container: Container) -> Opened:
+    names = container.names()
+    if MANIFEST not in names:
+        raise BundleError("HB8001", f"the {container.kind} is no bundle: it has no {MANIFEST}")
+    if container.size(MANIFEST) > MAX_MANIFEST:
+        raise BundleError("HB8008", f"the manifest is larger than {MAX_MANIFEST} bytes", MANIFEST)
+    data = container.read(MANIFEST)
+    manifest = read_manifest(data)
+    files = manifest.files
+    check_names(files)
+    for name in files:
+        if not has_place(name):
+            raise BundleError("HB8007", f"{name} has no place in a bundle", name)
+    there = set(names)
+    for name in files:
+        if name not in there:
+            raise BundleError("HB8004", f"{name} is not there, and the manifest lists it", name)
+    for name in names:
+        if name not in files and name not in (MANIFEST, SIGNATURES):
+            raise BundleError("HB8005", f"{name} is there, and the manifest does not list it", name)
+    for name, listed in files.items():
+        if container.size(name) != listed.size:
+            _changed(name, f"{listed.size} bytes, not {container.size(name)}")
+    opened = Opened(container, manifest, hexdigest(data))
+    if SIGNATURES in there:
+        if container.size(SIGNATURES) > MAX_MANIFEST:
+            raise BundleError("HB8008", f"the signatures are larger than {MAX_MANIFEST} bytes")
+        opened.signatures = container.read(SIGNATURES)
+    return opened
+
+
+def _changed(name: str, how: str = "") -> None:
+    detail = f" ({how})" if how else ""
+    raise BundleError(
+        "HB8006",
+        f"{name} is not the file that the manifest lists{detail}",
+        name,
+        "get the bundle anew from who made it",
+    )
