@@ -9,6 +9,6 @@ registry = frozen(
     __file__,
     "catalogue.jsonl",
     format=1,
-    digest="9b724d709d1e6f8eec4a327a859318879599be0ee6039bf70e103544a250f354",
+    digest="687e2c4f5a282c370e4c4863359d19d30029d25535f3298babdbdae5396c635e",
     needs="0.1.0",
 )
