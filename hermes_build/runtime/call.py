@@ -19,10 +19,12 @@ class Call:
     ``args`` what was sent; ``arguments`` what the handler gets, with ``repairs``. ``context`` goes
     to the handler as keywords. ``status`` is ``ok``, ``error``, ``blocked`` or ``cancelled``;
     ``error_type`` is a stable word for what went wrong, and ``error_message`` its sentence.
-    ``duration_ms`` is how long the handler ran, 0 where it did not.
+    ``duration_ms`` is how long the handler ran, 0 where it did not. ``about`` is what hooks are
+    told, as soon as one is.
     """
 
     __slots__ = (
+        "about",
         "args",
         "arguments",
         "callee",
@@ -55,6 +57,7 @@ class Call:
         self.arguments: dict[str, Any] = args if isinstance(args, dict) else {}
         self.repairs: tuple[Repair, ...] = ()
         self.result: Any = None
+        self.about: dict[str, Any] | None = None
         self.duration_ms = 0
         self.status = "ok"
         self.error_type: str | None = None

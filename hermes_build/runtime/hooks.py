@@ -114,10 +114,10 @@ class Hooks:
             raise TypeError("middleware must be a plain function: it runs for sync callers too")
 
     def _look(self) -> None:
-        callers = [getattr(self._manager.hook, name) for name in NAMES]
-        self._before, self._after, self._transform = (
-            one if one.get_hookimpls() else None for one in callers
-        )
+        from hermes_build.runtime.hookspecs import asking
+
+        callers = (getattr(self._manager.hook, name) for name in NAMES)
+        self._before, self._after, self._transform = map(asking, callers)
         self._registry._changed()
 
     # The stages of a call.
@@ -136,7 +136,7 @@ class Hooks:
         if self._before is None:
             return
         try:
-            answers = self._before(**self._about(call), repairs=call.repairs)
+            answers = self._before(_about(call))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # a policy that fails must not open the door
@@ -177,7 +177,7 @@ class Hooks:
             return
         _derive_status(call)
         try:
-            self._after(**self._about(call), **_outcome(call))
+            self._after(_outcome(call))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # a wrapper; plain hooks are guarded one by one
@@ -189,7 +189,7 @@ class Hooks:
             return call.result
         _derive_status(call)
         try:
-            answers = self._transform(**self._about(call), **_outcome(call))
+            answers = self._transform(_outcome(call))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # a wrapper; plain hooks are guarded one by one
@@ -202,23 +202,28 @@ class Hooks:
                 return utf8(answer)
         return call.result
 
-    def _about(self, call: Call) -> dict[str, Any]:
-        return {
-            "tool_name": call.tool_name,
-            "args": call.arguments,
-            **{name: call.identity(name) for name in _IDS},
-        }
+
+def _about(call: Call) -> dict[str, Any]:
+    """What every hook is told of a call, made once a call."""
+    about = call.about
+    if about is None:
+        about = call.about = {"tool_name": call.tool_name, "args": call.arguments}
+        for name in _IDS:
+            about[name] = call.identity(name)
+        about["repairs"] = call.repairs
+    return about
 
 
 def _outcome(call: Call) -> dict[str, Any]:
-    return {
-        "result": call.result,
-        "duration_ms": call.duration_ms,
-        "status": call.status,
-        "error_type": call.error_type,
-        "error_message": call.error_message,
-        "repairs": call.repairs,
-    }
+    """The same, and what came of it; the hooks before the handler were told already."""
+    about = _about(call)
+    if "status" not in about:
+        about["result"] = call.result
+        about["duration_ms"] = call.duration_ms
+        about["status"] = call.status
+        about["error_type"] = call.error_type
+        about["error_message"] = call.error_message
+    return about
 
 
 def _derive_status(call: Call) -> None:

@@ -127,7 +127,53 @@ def enter(manager: pluggy.PluginManager, plugin: object, name: str | None) -> No
             wraps = implementation.wrapper or implementation.hookwrapper
             if implementation.plugin is plugin and not wraps:
                 # One observer that fails must not silence the others.
-                implementation.function = _guarded(caller.name, implementation.function)  # type: ignore[misc]
+                implementation.function = _Guarded(caller.name, implementation.function)  # type: ignore[misc]
+
+
+def asking(caller: pluggy.HookCaller) -> Callable[[dict[str, Any]], Any] | None:
+    """What asks all that implement a hook, given the hook's arguments by name; None for nobody.
+
+    pluggy sorts and checks once more at each call what was settled at registration, which costs
+    more than the rest of a call. So it is left to call where a plugin wraps the others, and the
+    same is done in its stead where none does.
+    """
+    implementations = caller.get_hookimpls()
+    if not implementations:
+        return None
+    if any(one.wrapper or one.hookwrapper for one in implementations):
+        return lambda values: caller(**values)
+    # Each function with its arguments, and whether it takes them by name; None for all of them.
+    listeners: list[tuple[Callable[..., Any], tuple[str, ...] | None, bool]] = []
+    for one in reversed(implementations):
+        if isinstance(one.plugin, _OneFunction):
+            listeners.append((one.plugin.function, one.plugin.taken, True))
+        else:
+            function: Any = one.function
+            listeners.append((getattr(function, "guarded", function), one.argnames, False))
+    is_guarded = caller.name != "pre_tool_call"
+
+    def ask(values: dict[str, Any]) -> list[Any]:
+        answers = []
+        for function, names, by_name in listeners:
+            try:
+                if names is None:
+                    answer = function(**values)
+                elif by_name:
+                    answer = function(**{name: values[name] for name in names})
+                else:
+                    answer = function(*[values[name] for name in names])
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:
+                if not is_guarded:
+                    raise
+                _tell(caller.name, error)
+            else:
+                if answer is not None:
+                    answers.append(answer)
+        return answers
+
+    return ask
 
 
 def leave(manager: pluggy.PluginManager, plugin: object) -> None:
@@ -138,10 +184,11 @@ def leave(manager: pluggy.PluginManager, plugin: object) -> None:
 
 
 class _OneFunction:
-    """A plugin that is one function for one hook."""
+    """A plugin that is one function for one hook; ``taken`` are the arguments, None for all."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], taken: tuple[str, ...] | None) -> None:
         self.function = function
+        self.taken = taken
 
 
 def plugin_of(hook: str, function: Callable[..., Any]) -> object:
@@ -189,7 +236,7 @@ def plugin_of(hook: str, function: Callable[..., Any]) -> object:
     ) -> Any:
         return pick(locals())
 
-    plugin = _OneFunction(function)
+    plugin = _OneFunction(function, None if taken == known else tuple(taken))
     setattr(plugin, hook, hookimpl(before if hook == "pre_tool_call" else after))
     return plugin
 
@@ -211,16 +258,26 @@ def _taken(function: Callable[..., Any], known: list[str], hook: str) -> list[st
     return [one.name for one in named if one.name in known]
 
 
-def _guarded(hook: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    def guarded(*values: Any) -> Any:
+class _Guarded:
+    """A function that observes: foreign code, which has no say, so that it cannot fail a call."""
+
+    __slots__ = ("guarded", "hook")
+
+    def __init__(self, hook: str, function: Callable[..., Any]) -> None:
+        self.hook = hook
+        self.guarded = function
+
+    def __call__(self, *values: Any) -> Any:
         try:
-            return function(*values)
+            return self.guarded(*values)
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # foreign code, which observes and has no say
-            from logging import getLogger
-
-            getLogger("hermes_build.runtime").warning("A %s hook failed: %s", hook, describe(error))
+        except BaseException as error:
+            _tell(self.hook, error)
             return None
 
-    return guarded
+
+def _tell(hook: str, error: BaseException) -> None:
+    from logging import getLogger
+
+    getLogger("hermes_build.runtime").warning("A %s hook failed: %s", hook, describe(error))
