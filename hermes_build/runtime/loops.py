@@ -203,17 +203,10 @@ def _log() -> Logger:
     return getLogger("hermes_build.runtime")
 
 
-_forsaken: list[_Home] = []
-
-
 def _forget() -> None:
-    """In a forked process: it has the loops and none of the threads that run them.
-
-    They are kept, since a loop that is collected closes what the parent still uses.
-    """
+    """Begin anew in a forked process, which has the loops and none of the threads behind them."""
     global _lock
     _lock = allocate_lock()
-    _forsaken.extend(_homes)
     _homes.clear()
 
 

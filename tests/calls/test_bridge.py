@@ -25,6 +25,12 @@ LONG = 60.0
 variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="unset")
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No loop is taken for blocked because the machine is busy."""
+    monkeypatch.setattr(loops, "PATIENCE", 1000.0)
+
+
 def from_sync(handler: Any, arguments: Any, is_async: bool, timeout: float | None) -> Any:
     return invoke(handler, arguments, {"task_id": "x"}, is_async, timeout)
 
@@ -208,9 +214,8 @@ def test_a_handler_that_awaits_a_thread_leaves_its_loop_to_others() -> None:
 def test_a_loop_that_is_blocked_unseen_is_passed_by(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(loops, "PATIENCE", 0.05)
-
     async def handler(arguments: Any) -> Any:
+        monkeypatch.setattr(loops, "PATIENCE", 0.05)
         found: list[Any] = []
         thread = threading.Thread(target=lambda: found.append(from_sync(the_loop, 0, True, None)))
         thread.start()  # knows nothing of its starter, which blocks its own loop now
@@ -424,8 +429,11 @@ def test_an_interrupt_cancels_the_coroutine_and_comes_out(limit: str) -> None:
 
 
 FORKED = """
-import asyncio, os, signal
+import asyncio, gc, os, signal
+from hermes_build.runtime import loops
 from hermes_build.runtime.bridge import invoke
+
+loops.PATIENCE = 1000  # a loop without a thread is not found out by waiting
 
 async def handler(arguments):
     await asyncio.sleep(0)
@@ -434,6 +442,7 @@ async def handler(arguments):
 def calls():
     async def inside():
         return invoke(handler, "loop", {}, True, 60)
+    gc.collect()
     return [asyncio.run(inside()), invoke(str, "thread", {}, False, 60)]
 
 async def forks(arguments):
@@ -458,8 +467,8 @@ print(calls(), flush=True)
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
 def test_handlers_run_in_a_forked_process_too() -> None:
-    done = run(FORKED)
-    assert done.stdout == "['loop', 'thread']\n" * 3
+    done = run(FORKED, "-W", "default", "-W", "ignore::DeprecationWarning")
+    assert (done.stdout, done.stderr) == ("['loop', 'thread']\n" * 3, "")
 
 
 ENDING = """
@@ -501,7 +510,7 @@ print("end")
 
 
 def test_the_interpreter_ends_promptly_and_quietly_while_handlers_run() -> None:
-    done = run(ENDING, "-X", "dev")
+    done = run(ENDING, "-W", "default")
     assert (done.returncode, done.stdout, done.stderr) == (0, "late\nlate\nend\n", "")
 
 

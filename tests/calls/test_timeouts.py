@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import subprocess
 import sys
 import threading
+import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 
-from hermes_build.runtime import threads
+from hermes_build.runtime import loops, threads
 from hermes_build.runtime.bridge import ainvoke, invoke
 from hermes_build.runtime.errors import HandlerTimeout
 
@@ -21,6 +23,12 @@ LONG = 60.0
 
 SHORT = 0.02
 """Seconds after which handlers that wait for their test are late."""
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No loop is taken for blocked because the machine is busy."""
+    monkeypatch.setattr(loops, "PATIENCE", 1000.0)
 
 
 def from_sync(handler: Any, is_async: bool, timeout: float) -> Any:
@@ -40,6 +48,15 @@ def from_async(handler: Any, is_async: bool, timeout: float) -> Any:
 
 Caller = Callable[[Any, bool, float], Any]
 every_caller = pytest.mark.parametrize("caller", [from_sync, from_sync_in_a_loop, from_async])
+
+
+def be_late(caller: Caller, handler: Any, begun: threading.Event) -> None:
+    """Call an async handler that will be late, again where it was so before it had begun."""
+    begun.clear()
+    while not begun.is_set():
+        with pytest.raises(HandlerTimeout) as caught:
+            caller(handler, True, SHORT)
+        assert caught.value.seconds == SHORT
 
 
 @every_caller
@@ -64,9 +81,10 @@ def test_a_sync_handler_that_is_late_is_left_alone(caller: Caller) -> None:
 @every_caller
 def test_a_timeout_cancels_the_coroutine_in_its_own_loop(caller: Caller) -> None:
     seen: list[Any] = []
-    cancelled = threading.Event()
+    begun, cancelled = threading.Event(), threading.Event()
 
     async def handler(arguments: Any) -> None:
+        begun.set()
         seen.append(asyncio.get_running_loop())
         try:
             await asyncio.Event().wait()
@@ -75,17 +93,16 @@ def test_a_timeout_cancels_the_coroutine_in_its_own_loop(caller: Caller) -> None
             cancelled.set()
             raise
 
-    with pytest.raises(HandlerTimeout) as caught:
-        caller(handler, True, SHORT)
-    assert caught.value.seconds == SHORT
+    be_late(caller, handler, begun)
     assert cancelled.wait(LONG)
     assert seen[0] is seen[1]
 
 
 def test_a_coroutine_that_ignores_its_cancellation_still_ends_the_call_at_once() -> None:
-    release, ended = threading.Event(), threading.Event()
+    begun, release, ended = threading.Event(), threading.Event(), threading.Event()
 
     async def handler(arguments: Any) -> None:
+        begun.set()
         while not release.is_set():
             try:
                 await asyncio.sleep(0.001)
@@ -94,8 +111,7 @@ def test_a_coroutine_that_ignores_its_cancellation_still_ends_the_call_at_once()
         ended.set()
 
     for caller in (from_sync, from_sync_in_a_loop):
-        with pytest.raises(HandlerTimeout):
-            caller(handler, True, SHORT)
+        be_late(caller, handler, begun)
         assert not ended.is_set()
 
     async def inside() -> None:
@@ -108,15 +124,60 @@ def test_a_coroutine_that_ignores_its_cancellation_still_ends_the_call_at_once()
     assert ended.wait(LONG)
 
 
-def test_a_handler_that_blocks_the_loop_still_ends_the_call_at_once() -> None:
-    release, ended = threading.Event(), threading.Event()
+@every_caller
+def test_an_abandoned_coroutine_is_not_collected_under_its_feet(caller: Caller) -> None:
+    held: list[Any] = []
+    begun, ignored, ended, collected = (threading.Event() for _ in range(4))
 
     async def handler(arguments: Any) -> None:
+        begun.set()
+        await_me = asyncio.Event()  # nobody but this coroutine holds it
+        held.append((asyncio.get_running_loop(), weakref.ref(await_me)))
+        try:
+            await asyncio.sleep(LONG)
+        except asyncio.CancelledError:
+            ignored.set()
+        try:
+            await await_me.wait()
+        except GeneratorExit:
+            collected.set()
+            raise
+        ended.set()
+
+    def end() -> None:
+        gc.collect()
+        assert not collected.is_set()
+        for loop, event in held:
+            loop.call_soon_threadsafe(event().set)
+
+    if caller is from_async:
+
+        async def inside() -> None:
+            with pytest.raises(HandlerTimeout):
+                await ainvoke(handler, {}, {}, True, SHORT)
+            while not ignored.is_set():
+                await asyncio.sleep(0)
+            end()
+            while not ended.is_set():
+                await asyncio.sleep(0)
+
+        asyncio.run(inside())
+        return
+    be_late(caller, handler, begun)
+    assert ignored.wait(LONG)
+    end()
+    assert ended.wait(LONG)
+
+
+def test_a_handler_that_blocks_the_loop_still_ends_the_call_at_once() -> None:
+    begun, release, ended = threading.Event(), threading.Event(), threading.Event()
+
+    async def handler(arguments: Any) -> None:
+        begun.set()
         release.wait(LONG)
         ended.set()
 
-    with pytest.raises(HandlerTimeout):
-        invoke(handler, {}, {}, True, SHORT)
+    be_late(from_sync, handler, begun)
     assert not ended.is_set()
     release.set()
     assert ended.wait(LONG)
@@ -135,27 +196,32 @@ def test_a_timeout_of_the_handlers_own_is_told_from_ours(limit: float | None) ->
 
 
 def test_a_caller_that_is_cancelled_waits_no_longer_than_the_limit() -> None:
+    over = False
     events: list[str] = []
 
     async def handler(arguments: Any) -> None:
-        while "over" not in events:
+        while not over:
             try:
                 events.append("waits")
                 await asyncio.sleep(LONG)
             except asyncio.CancelledError:
-                events.append("ignored")
+                events.append("ignores")
 
-    async def inside() -> None:
-        call = asyncio.create_task(ainvoke(handler, {}, {}, True, 0.2))
+    async def cancelled_within(limit: float) -> bool:
+        nonlocal over
+        over = False
+        events.clear()
+        call = asyncio.create_task(ainvoke(handler, {}, {}, True, limit))
         while not events:
             await asyncio.sleep(0)
         call.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await call
-        events.append("over")
+        await asyncio.wait([call])
+        over = True  # or the end of this loop would wait for the handler
+        return call.cancelled()
 
-    asyncio.run(inside())
-    assert events[:3] == ["waits", "ignored", "waits"]
+    # A busy machine may be late itself.
+    assert any(asyncio.run(cancelled_within(limit)) for limit in (0.1, 1, LONG))
+    assert events[:3] == ["waits", "ignores", "waits"]
 
 
 def nested(depth: int) -> int:
