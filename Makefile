@@ -70,4 +70,4 @@ check: lint test
 
 clean:
 	rm -rf $(VENV) .nox .hermes-build build dist .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
-	find hermes_build handlers generated tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	find hermes_build handlers generated examples docs tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true

@@ -1,5 +1,6 @@
 #!/bin/sh
-# What `make demo` shows: this repository compiles itself, and a handler that drifts is refused.
+# What `make demo` shows: this repository compiles itself, an agent runs on it, and a handler that
+# drifts is refused.
 # Works in a copy: nothing here is changed. Needs `hermes-build` on PATH.
 set -eu
 
@@ -7,7 +8,7 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
 cd "$here"
-cp -R pyproject.toml README.md tool_specs toolsets handlers templates "$copy"
+cp -R pyproject.toml README.md tool_specs toolsets handlers templates examples docs "$copy"
 cd "$copy"
 HERMES_WORKSPACE=$copy
 export HERMES_WORKSPACE
@@ -16,7 +17,7 @@ say() { printf '\n\033[1m# %s\033[0m\n' "$*"; }
 run() { printf '$ %s\n' "$*"; "$@"; }
 if ! [ -t 1 ] || [ -n "${NO_COLOR:-}" ]; then say() { printf '\n# %s\n' "$*"; }; fi
 
-say "Four specs and one toolset become typed stubs, a frozen registry and a lock."
+say "Specs and toolsets become typed stubs, a frozen registry and a lock."
 run hermes-build compile
 run hermes-build check
 cmp -s hermes-build.lock "$here/hermes-build.lock" && echo "(the lock equals the committed one, byte for byte)"
@@ -31,6 +32,9 @@ echo "    …"
 say "A call, with its arguments validated, and one that does not fit."
 run hermes-build call read_file '{"path": "README.md", "limit": 6}'
 run hermes-build call read_file '{"path": "README.md", "limit": 0}' || true
+
+say "An agent runs on it, against a model that is played by a script: two tools, and a helper of its own."
+"$(dirname "$(command -v hermes-build)")/python" -m docs.agent_demo
 
 say "Somebody edits the handler and forgets the spec: it now reads another tool's arguments."
 sed -e 's/args: read_file\.Args/args: write_file.Args/' \
