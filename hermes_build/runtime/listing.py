@@ -23,6 +23,7 @@ class Listing:
     """
 
     __slots__ = (
+        "_availability",
         "_dynamic",
         "_environ",
         "_expires",
@@ -37,8 +38,9 @@ class Listing:
         registry = session.registry
         self._registry = registry
         self._generation = grants.generation
-        self._invalidations = registry.availability.invalidations
-        looks = registry.availability.listing()
+        self._availability = registry.availability
+        self._invalidations = self._availability.invalidations
+        looks = self._availability.listing()
         deferred = frozenset(grants.deferred)
         self._environ: dict[str, str | None] = {}
         self._dynamic: list[tuple[dict[str, Any], dict[str, Any]]] = []
@@ -73,10 +75,11 @@ class Listing:
     def is_current(self) -> bool:
         """Whether these are still the definitions."""
         registry = self._registry
-        availability = registry.availability
-        if self._generation != registry.generation:
-            return False
-        if self._invalidations != availability.invalidations:
+        availability = self._availability
+        if (
+            self._generation != registry._generation
+            or self._invalidations != availability.invalidations
+        ):
             return False
         if self._expires is not None and availability.clock() >= self._expires:
             return False

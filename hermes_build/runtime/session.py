@@ -132,7 +132,10 @@ class Session:
         One object a state, frozen to its depth: ``json.dumps`` and ``==`` see plain lists and
         dicts, and ``copy.deepcopy`` gives some.
         """
-        return self._listed().objects
+        listing = self._listing
+        if listing is None or not listing.is_current():
+            listing = self._listed()
+        return listing.objects
 
     def definitions_json(self) -> bytes:
         """The definitions as compact JSON in UTF-8."""
