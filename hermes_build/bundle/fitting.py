@@ -95,10 +95,14 @@ class _Facts:
         header = self._value(first, layout.HEADER)
         self.digest = hexdigest(body)
         self.format = header.get("format")
+        if type(self.format) is not int:
+            self._damaged("it does not state its format")
         self.toolsets: dict[str, list[str]] = {}
         self.modules: dict[str, str] = {}
         tools = []
         last = b""
+        if body and not body.endswith(b"\n"):
+            self._damaged("its last line is cut off")
         # The records of tools, nearly all of the file, are known by the digest; their keys suffice.
         for line in body.split(b"\n")[:-1]:
             key = line[: line.find(b"\t")]
@@ -115,12 +119,12 @@ class _Facts:
                 self.modules.update(dict.fromkeys(self._names(line, key, "tools"), module))
         self.tools = tuple(tools)
         stated = {
-            "digest": self.digest,
             "format": self.format,
+            "digest": self.digest,
             "tools": len(tools),
             "toolsets": len(self.toolsets),
         }
-        if header != stated or not data.endswith(b"\n"):
+        if first.decode("utf-8", "replace") != f"{layout.HEADER}\t{_compact(stated)}":
             self._damaged("its first line does not fit the others")
 
     def _names(self, line: bytes, key: bytes, field: str) -> list[str]:
@@ -143,6 +147,12 @@ class _Facts:
 
     def _damaged(self, what: str) -> NoReturn:
         raise BundleError("HB8007", f"{self.path} is no catalogue: {what}", self.path, _ANEW)
+
+
+def _compact(value: dict[str, object]) -> str:
+    from json import dumps
+
+    return dumps(value, separators=(",", ":"))
 
 
 def _check_registry(manifest: Manifest, data: bytes) -> None:
@@ -174,18 +184,21 @@ def _check_lock(manifest: Manifest, facts: _Facts, data: bytes) -> None:
     _agree("handlers", modules, facts.modules)
     resolved = {one.name: sorted(one.tools) for one in lock.toolsets}
     _agree("toolsets", resolved, {name: sorted(tools) for name, tools in facts.toolsets.items()})
+    locked = set()
     for path, digest in lock.owned().items():
         try:
-            file = manifest.files.get(manifest.program_path(path))
+            place = manifest.program_path(path)
         except ValueError as error:
             _misfit(LOCK, f"the lock names a file outside the program: {error}")
+        file = manifest.files.get(place)
         if file is None:
-            _misfit(path, f"the lock names {path}, which is not in the bundle")
+            _misfit(place, f"the lock names {path}, which is not in the bundle")
         if digest != f"sha256:{file.sha256}":
-            _misfit(path, f"{path} is not the file that the lock names")
-    for path in (_catalogue(manifest), _registry(manifest)):
-        if path not in map(manifest.program_path, lock.owned()):
-            _misfit(path, f"the lock does not name {path}")
+            _misfit(place, f"{place} is not the file that the lock names")
+        locked.add(place)
+    for place in (_catalogue(manifest), _registry(manifest)):
+        if place not in locked:
+            _misfit(place, f"the lock does not name {place}")
 
 
 def _read_lock(data: bytes) -> Lock:

@@ -1,4 +1,4 @@
-"""Verifying a bundle: that its files are the ones that its manifest lists, all of them, and no other.
+"""Verifying a bundle: that its files are those that its manifest lists, all of them and no other.
 
 One pass over the contents, each hashed once, then the few that say something about the program are
 held against the manifest. Nothing of a bundle is imported or run, nothing is unpacked or written.
@@ -22,7 +22,7 @@ from hermes_build.bundle.format import (
     hexdigest,
     read_manifest,
 )
-from hermes_build.bundle.names import check_names
+from hermes_build.bundle.names import check_names, is_plain
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,14 +37,27 @@ if TYPE_CHECKING:
         """
 
         @property
-        def path(self) -> str: ...
+        def path(self) -> str:
+            """The file or folder, as it was named."""
+
         @property
-        def kind(self) -> str: ...
-        def names(self) -> tuple[str, ...]: ...
-        def size(self, name: str) -> int: ...
-        def read(self, name: str) -> bytes: ...
-        def pieces(self, name: str) -> Iterator[bytes]: ...
-        def close(self) -> None: ...
+        def kind(self) -> str:
+            """What it is, in a word for people."""
+
+        def names(self) -> tuple[str, ...]:
+            """Every file's path in the bundle."""
+
+        def size(self, name: str) -> int:
+            """How many bytes a file holds."""
+
+        def read(self, name: str) -> bytes:
+            """The content of a file."""
+
+        def pieces(self, name: str) -> Iterator[bytes]:
+            """The content of a file in pieces of at most a megabyte."""
+
+        def close(self) -> None:
+            """Close what is open."""
 
 
 class Opened:
@@ -181,6 +194,8 @@ def _open(container: Container) -> Opened:
     manifest = read_manifest(data)
     files = manifest.files
     check_names(files)
+    if manifest.source != "." and not is_plain(manifest.source):
+        raise BundleError("HB8001", f"`source` is no folder of a project: {manifest.source!r}")
     for name in files:
         if not has_place(name):
             raise BundleError("HB8007", f"{name} has no place in a bundle", name)

@@ -25,6 +25,7 @@ _COMMANDS = {
     "schema": ("publishing", "Print a JSON Schema of our files and reports."),
     "export": ("publishing", "Print definitions in a provider's form."),
     "call": ("calling", "Call one tool with JSON arguments."),
+    "verify": ("verifying", "Say whether a bundle is the one that was made."),
     "doctor": ("doctoring", "Say what works here, and what is missing."),
 }
 

@@ -1,6 +1,7 @@
 """Every code that a finding can carry: a row each, never reused.
 
-HB0xxx YAML, HB1xxx specs, HB2xxx toolsets, HB3xxx handlers, HB5xxx lock and generated files.
+HB0xxx YAML, HB1xxx specs, HB2xxx toolsets, HB3xxx handlers, HB5xxx lock and generated files,
+HB8xxx bundles.
 """
 
 from __future__ import annotations
@@ -130,6 +131,15 @@ _ROWS = (
     ("HB5008", "write-failed", "error", "A file cannot be written."),
     ("HB5009", "generated-surplus", "error", "A generated file is left from a tool that is gone."),
     ("HB5010", "unknown-template", "warning", "A file in the templates folder has the name of no template."),
+    # Bundles.
+    ("HB8001", "no-bundle", "error", "A file or folder is no bundle that this version reads."),
+    ("HB8002", "archive-damaged", "error", "An archive is not, byte for byte, as bundles are written."),
+    ("HB8003", "unsafe-name", "error", "A name in a bundle may lead elsewhere, or two names may meet."),
+    ("HB8004", "bundle-file-missing", "error", "A file that a bundle must hold is not there."),
+    ("HB8005", "bundle-file-surplus", "error", "A bundle holds something that its manifest does not list."),
+    ("HB8006", "bundle-file-changed", "error", "A file of a bundle is not the one that the manifest lists."),
+    ("HB8007", "manifest-does-not-fit", "error", "The manifest of a bundle says something else than the files."),
+    ("HB8008", "bundle-too-large", "error", "A bundle is larger than is allowed."),
 )
 # fmt: on
 
