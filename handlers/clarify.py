@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from generated.tools import clarify
-from handlers.files.refusal import Refusal
 from handlers.planning import asking
+from handlers.refusal import Refusal
 from hermes_build.runtime.result import tool_error, tool_result
 
 

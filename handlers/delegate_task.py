@@ -14,7 +14,7 @@ from generated.registry import registry
 from generated.tools import delegate_task
 from handlers.agents import delegation
 from handlers.agents.granting import DELEGATE, session_of_call
-from handlers.files.refusal import Refusal
+from handlers.refusal import Refusal
 from hermes_build.runtime.result import tool_error, tool_result
 
 if TYPE_CHECKING:

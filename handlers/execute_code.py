@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from generated.tools import execute_code
 from handlers.agents import programs
 from handlers.agents.granting import session_of_call
-from handlers.files.refusal import Refusal
+from handlers.refusal import Refusal
 from hermes_build.runtime.result import tool_error, tool_result
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ import os
 from typing import Any
 
 from generated.tools import image_generate
-from handlers.files.refusal import Refusal
 from handlers.files.workspace import Workspace
 from handlers.models import making
 from handlers.models.endpoint import Endpoint, seconds_from
+from handlers.refusal import Refusal
 from hermes_build.runtime.result import tool_error, tool_result
 
 MODEL = "gpt-image-2"

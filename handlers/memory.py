@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from generated.tools import memory
-from handlers.files.refusal import Refusal
 from handlers.planning import remembering
 from handlers.planning.store import has_full_text_search
+from handlers.refusal import Refusal
 from hermes_build.runtime.result import tool_error, tool_result
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from generated.tools import process
-from handlers.files.refusal import Refusal
+from handlers.refusal import Refusal
 from handlers.shells import actions
 from handlers.shells.processes import PROCESSES, Process, scope_of
 from hermes_build.runtime.result import tool_error, tool_result

@@ -7,8 +7,8 @@ from typing import Any
 from generated.tools import search_files
 from handlers.files import searching
 from handlers.files.backends import ripgrep
-from handlers.files.refusal import Refusal
 from handlers.files.workspace import Workspace
+from handlers.refusal import Refusal
 from hermes_build.runtime.result import tool_error, tool_result
 
 

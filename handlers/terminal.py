@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from generated.tools import terminal
-from handlers.files.refusal import Refusal
 from handlers.files.workspace import Workspace
+from handlers.refusal import Refusal
 from handlers.shells import foreground, surroundings
 from handlers.shells.processes import PROCESSES, scope_of
 from hermes_build.runtime.result import tool_error, tool_result

@@ -12,8 +12,8 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from generated.tools import todo
-from handlers.files.refusal import Refusal
 from handlers.planning.tasks import TaskLists, described
+from handlers.refusal import Refusal
 from hermes_build.runtime.result import tool_error, tool_result
 
 _lists = TaskLists()

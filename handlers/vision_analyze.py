@@ -11,10 +11,10 @@ import os
 from typing import Any
 
 from generated.tools import vision_analyze
-from handlers.files.refusal import Refusal
 from handlers.files.workspace import Workspace
 from handlers.models import seeing
 from handlers.models.endpoint import Endpoint, seconds_from
+from handlers.refusal import Refusal
 from hermes_build.runtime.result import tool_error
 
 MODEL = "gpt-5.4-mini"

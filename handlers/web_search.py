@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 from generated.tools import web_search
+from handlers.refusal import Refusal
 from handlers.web import search
 from handlers.web.backends import Search
-from handlers.web.refusal import Refusal
 from hermes_build.runtime.result import tool_error, tool_result
 
 

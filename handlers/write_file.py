@@ -6,8 +6,8 @@ from typing import Any
 
 from generated.tools import write_file
 from handlers.files import writing
-from handlers.files.refusal import Refusal
 from handlers.files.workspace import Workspace
+from handlers.refusal import Refusal
 from hermes_build.runtime.result import tool_error, tool_result
 
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from handlers.agents.granting import ASK, DELEGATE, handed_on, narrowed, whole_number
-from handlers.files.refusal import Refusal
 from handlers.models.endpoint import Endpoint
+from handlers.refusal import Refusal
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI

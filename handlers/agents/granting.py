@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from handlers.files.refusal import Refusal
+from handlers.refusal import Refusal
 
 if TYPE_CHECKING:
     from hermes_build.runtime.session import Session

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 from handlers.agents.granting import ASK, DELEGATE, EXECUTE, narrowed, whole_number
 from handlers.agents.switchboard import Switchboard
-from handlers.files.refusal import refusing
 from handlers.files.workspace import Workspace
+from handlers.refusal import refusing
 from handlers.shells import endings, excerpts, groups
 from handlers.shells.buffer import Ends
 from handlers.shells.foreground import KEPT

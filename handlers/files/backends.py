@@ -18,8 +18,8 @@ from typing import IO, Any
 
 from handlers.files.finder import VERSION_CONTROL
 from handlers.files.globs import Glob
-from handlers.files.refusal import Refusal
 from handlers.files.workspace import Workspace
+from handlers.refusal import Refusal
 
 DEADLINE = 20.0
 """Seconds after which a search is stopped, and answers with what it has."""

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 
-from handlers.files.refusal import Refusal, refusing
 from handlers.files.workspace import Place, Workspace, check_regular
+from handlers.refusal import Refusal, refusing
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 

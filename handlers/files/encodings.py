@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 from dataclasses import dataclass
 
-from handlers.files.refusal import Refusal
+from handlers.refusal import Refusal
 
 HEAD = 8_192
 """How many bytes decide whether a file is text."""

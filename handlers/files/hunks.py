@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from handlers.files.diffs import Edit
-from handlers.files.refusal import Refusal
 from handlers.files.replacing import file_end
 from handlers.files.unified import Hunk
+from handlers.refusal import Refusal
 
 Key: TypeAlias = Callable[[str], str]
 

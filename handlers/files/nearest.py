@@ -6,8 +6,8 @@ import os
 from collections import deque
 from difflib import get_close_matches
 
-from handlers.files.refusal import Refusal
 from handlers.files.workspace import Place, Workspace, printable
+from handlers.refusal import Refusal
 
 MOST = 3
 """How many paths are suggested."""

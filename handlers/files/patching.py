@@ -11,10 +11,10 @@ from handlers.files.changes import Change, Snapshot, read_snapshot, write
 from handlers.files.diffs import Edit, apply_edits, counted, show, split_lines
 from handlers.files.hunks import Placed, place_hunks
 from handlers.files.nearest import missing
-from handlers.files.refusal import Refusal
 from handlers.files.replacing import find_replacement
 from handlers.files.unified import FilePatch, parse
 from handlers.files.workspace import Place, Workspace
+from handlers.refusal import Refusal
 
 MOST_BYTES = 16 * 1024 * 1024
 """How large a file may be to be patched: it is held in memory several times over."""

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 
 from handlers.files import encodings
 from handlers.files.nearest import missing
-from handlers.files.refusal import Refusal, refusing
 from handlers.files.workspace import Place, Workspace, printable
+from handlers.refusal import Refusal, refusing
 
 LINE_CHARS = 2_000
 """How many characters of one line are shown."""

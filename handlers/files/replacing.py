@@ -15,7 +15,7 @@ from itertools import accumulate
 
 from handlers.files.diffs import Edit, split_lines
 from handlers.files.passages import KEYS, Passage
-from handlers.files.refusal import Refusal
+from handlers.refusal import Refusal
 
 LISTED = 10
 """How many places of an ambiguous passage are named."""

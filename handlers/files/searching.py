@@ -13,8 +13,8 @@ from handlers.files.events import paths, read_events
 from handlers.files.globs import Glob, compile_glob
 from handlers.files.nearest import missing
 from handlers.files.pages import Page
-from handlers.files.refusal import Refusal
 from handlers.files.workspace import Place, Workspace, check_regular
+from handlers.refusal import Refusal
 
 FALLBACK = (
     "ripgrep is not installed, so Python searched: hidden files and version control folders are "

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
-from handlers.files.refusal import Refusal, refusing
+from handlers.refusal import Refusal, refusing
 
 VARIABLE = "HERMES_WORKSPACE"
 """The environment variable that names the root; without it the root is the current folder."""

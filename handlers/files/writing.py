@@ -6,8 +6,8 @@ from typing import Any
 
 from handlers.files import encodings
 from handlers.files.changes import Change, write
-from handlers.files.refusal import Refusal
 from handlers.files.workspace import Place, Workspace
+from handlers.refusal import Refusal
 
 
 def write_file(

@@ -8,10 +8,10 @@ import os
 from typing import Any
 
 from handlers.files.changes import Change, write
-from handlers.files.refusal import Refusal
 from handlers.files.workspace import Place, Workspace
 from handlers.models import pictures
 from handlers.models.endpoint import Endpoint, origin
+from handlers.refusal import Refusal
 
 MOST_BYTES = 50 << 20
 """How large one image may be."""

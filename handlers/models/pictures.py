@@ -9,7 +9,7 @@ import base64
 import binascii
 from dataclasses import dataclass
 
-from handlers.files.refusal import Refusal
+from handlers.refusal import Refusal
 
 KINDS = ("png", "jpeg", "gif", "webp")
 """The kinds that are known, as the second half of their media types."""

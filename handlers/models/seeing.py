@@ -7,10 +7,10 @@ import os
 import re
 from typing import Any
 
-from handlers.files.refusal import Refusal, refusing
 from handlers.files.workspace import Workspace
 from handlers.models import pictures
 from handlers.models.endpoint import Endpoint, origin
+from handlers.refusal import Refusal, refusing
 
 MOST_BYTES = 20 << 20
 """How large an image of the workspace, or in a data URL, may be."""

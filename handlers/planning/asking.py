@@ -16,7 +16,7 @@ from collections.abc import Awaitable, Callable
 from threading import Event
 from typing import Any
 
-from handlers.files.refusal import Refusal
+from handlers.refusal import Refusal
 
 Ask = Callable[[str, list[str] | None], str | Awaitable[str]]
 """``ask(question, choices)`` gives the answer, or an awaitable of it.

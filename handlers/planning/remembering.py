@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from handlers.files.refusal import Refusal
 from handlers.files.workspace import Workspace
 from handlers.planning.finding import Entry, Page
 from handlers.planning.store import Store
+from handlers.refusal import Refusal
 
 VARIABLE = "HERMES_MEMORY"
 """The environment variable that names the file; without it, it is `DEFAULT` in the workspace."""

@@ -15,8 +15,8 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from handlers.files.refusal import Refusal, refusing
 from handlers.planning.finding import Entry, Page, find
+from handlers.refusal import Refusal, refusing
 from hermes_build.runtime.result import utf8
 
 MOST_ENTRIES = 2000

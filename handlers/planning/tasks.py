@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Any
 
-from handlers.files.refusal import Refusal
+from handlers.refusal import Refusal
 
 STATUSES = ("pending", "in_progress", "completed", "cancelled")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from handlers.files.refusal import Refusal
+from handlers.refusal import Refusal
 from handlers.shells import endings
 from handlers.shells.cleaning import clean
 from handlers.shells.excerpts import Excerpt, excerpt_of_text

@@ -6,7 +6,7 @@ import os
 import time
 from threading import Lock, Thread
 
-from handlers.files.refusal import Refusal
+from handlers.refusal import Refusal
 from handlers.shells import endings, groups
 from handlers.shells.buffer import Ring
 from handlers.shells.cleaning import complete

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from threading import Event, Lock
 
-from handlers.files.refusal import Refusal
+from handlers.refusal import Refusal
 from handlers.shells import groups
 
 GRACE = 0.5

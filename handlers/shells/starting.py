@@ -10,7 +10,7 @@ import termios
 from collections.abc import Callable
 from contextlib import suppress
 
-from handlers.files.refusal import Refusal, refusing
+from handlers.refusal import Refusal, refusing
 from handlers.shells.running import END_OF_INPUT, Running, ending
 from handlers.shells.surroundings import environment, shell
 

@@ -7,8 +7,8 @@ import re
 import shutil
 from collections.abc import Mapping
 
-from handlers.files.refusal import Refusal, refusing
 from handlers.files.workspace import Workspace
+from handlers.refusal import Refusal, refusing
 
 PASSED = "HERMES_TERMINAL_ENV"
 """Names of variables, separated by commas, that are passed on although they look like credentials;

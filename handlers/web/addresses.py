@@ -16,8 +16,8 @@ import socket
 from collections.abc import Awaitable, Callable, Mapping
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 
+from handlers.refusal import Refusal
 from handlers.web.background import in_background
-from handlers.web.refusal import Refusal
 
 VARIABLE = "HERMES_ALLOW_PRIVATE_URLS"
 """With ``1`` in this variable, private and loopback addresses are fetched from as well."""

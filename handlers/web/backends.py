@@ -12,11 +12,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from handlers.refusal import Refusal
 from handlers.web.addresses import literal
 from handlers.web.background import in_background
 from handlers.web.decompress import ACCEPTED
 from handlers.web.fetch import body, refused
-from handlers.web.refusal import Refusal
 
 MOST_BYTES = 4 * 1024 * 1024
 """How large an answer of a search service may be."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import zlib
 from typing import Protocol
 
-from handlers.web.refusal import Refusal
+from handlers.refusal import Refusal
 
 ACCEPTED = "gzip, deflate"
 """The value of ``Accept-Encoding`` that asks for what is understood here."""

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from handlers.files.encodings import HEAD, binary_kind
+from handlers.refusal import Refusal
 from handlers.web import addresses, charsets
 from handlers.web.cleaning import clean, one_line
 from handlers.web.fetch import Answer, Limits, fetch
-from handlers.web.refusal import Refusal
 
 READ_SECONDS = 30.0
 """How long finding the text of one page may take, apart from fetching it."""

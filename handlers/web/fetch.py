@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from handlers.refusal import Refusal
 from handlers.web import addresses
 from handlers.web.decompress import ACCEPTED, decoder
-from handlers.web.refusal import Refusal
 
 if TYPE_CHECKING:
     import httpx

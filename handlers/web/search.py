@@ -7,9 +7,9 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from handlers.refusal import Refusal
 from handlers.web.backends import ALL, DDGS_BACKEND, Backend, Found, Search
 from handlers.web.cleaning import one_line, without_markup
-from handlers.web.refusal import Refusal
 
 VARIABLE = "HERMES_SEARCH_BACKEND"
 """The variable that names the backend to use, whatever else is set up."""

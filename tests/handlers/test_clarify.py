@@ -19,8 +19,8 @@ import pytest
 
 from generated.registry import registry
 from handlers.clarify import handler
-from handlers.files.refusal import Refusal
 from handlers.planning import asking
+from handlers.refusal import Refusal
 from tests.handlers.calling import HERE, call
 
 PROGRAM = """

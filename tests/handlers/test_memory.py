@@ -20,10 +20,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from handlers.files.refusal import Refusal
 from handlers.memory import handler
 from handlers.planning import store as storing
 from handlers.planning.store import APPLICATION, VERSION, Store
+from handlers.refusal import Refusal
 from tests.handlers.calling import HERE
 from tests.handlers.calling import call as call_tool
 

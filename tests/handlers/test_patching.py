@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from handlers.files.diffs import Edit, apply_edits, show, split_lines
 from handlers.files.hunks import place_hunks
 from handlers.files.patching import apply_patch, replace
-from handlers.files.refusal import Refusal
 from handlers.files.unified import parse
 from handlers.files.workspace import Workspace
+from handlers.refusal import Refusal
 
 
 def diff(before: str, after: str, old: str = "a/f", new: str = "b/f", context: int = 3) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from handlers.files.refusal import Refusal
+from handlers.refusal import Refusal
 from handlers.shells import actions, processes, running
 from handlers.shells.excerpts import MOST
 from handlers.shells.processes import KEPT, Process, Processes, scope_of

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from handlers.files import reading
 from handlers.files.reading import read_file
-from handlers.files.refusal import Refusal
 from handlers.files.workspace import Workspace
+from handlers.refusal import Refusal
 
 
 def body_and_notes(answer: str) -> tuple[list[str], str]:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from handlers.files.diffs import aligned, apply_edits, split_lines
 from handlers.files.passages import KEYS
 from handlers.files.patching import replace
-from handlers.files.refusal import Refusal
 from handlers.files.replacing import SIMILAR, find_replacement
 from handlers.files.workspace import Workspace
+from handlers.refusal import Refusal
 
 
 def replaced(text: str, old: str, new: str, replace_all: bool = False) -> tuple[str, str]:

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from handlers.files import backends, pages
 from handlers.files.backends import ripgrep
-from handlers.files.refusal import Refusal
 from handlers.files.searching import FALLBACK, Query, search_files
 from handlers.files.workspace import Workspace
+from handlers.refusal import Refusal
 
 RG = shutil.which("rg")
 PROGRAMS = pytest.mark.parametrize(

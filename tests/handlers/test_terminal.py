@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from handlers.files.refusal import Refusal
 from handlers.files.workspace import Workspace
+from handlers.refusal import Refusal
 from handlers.shells import running, starting, surroundings
 from handlers.shells.excerpts import MOST
 from handlers.shells.foreground import run

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from generated.registry import registry
-from handlers.files.refusal import Refusal
 from handlers.planning.tasks import MOST_TASKS, STATUSES, Task, TaskLists, described
+from handlers.refusal import Refusal
 from handlers.todo import handler
 from tests.handlers.calling import call
 

@@ -27,9 +27,9 @@ from examples.scripted_model import (
     Text,
     tool_calls,
 )
-from handlers.files.refusal import Refusal
 from handlers.models import pictures, seeing
 from handlers.models.endpoint import Endpoint
+from handlers.refusal import Refusal
 from handlers.vision_analyze import MODEL, handler
 from tests.handlers import images
 from tests.handlers.calling import HERE, call

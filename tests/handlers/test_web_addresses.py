@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from handlers.refusal import Refusal
 from handlers.web.addresses import Resolver, allows_private, checked, literal, why_closed
 from handlers.web.fetch import parsed
-from handlers.web.refusal import Refusal
 
 PRIVATE = [
     ("127.0.0.1", "loopback"),

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from handlers.refusal import Refusal
 from handlers.web import decompress
 from handlers.web.extract import Terms, Wish, extract
-from handlers.web.refusal import Refusal
 from tests.handlers.web_pages import LOCAL, fetched, page, zipped
 from tests.handlers.web_server import (
     CERTIFICATE,

@@ -11,8 +11,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from handlers.refusal import Refusal
 from handlers.web.backends import Search
-from handlers.web.refusal import Refusal
 from handlers.web.search import choose, cleaned, web_search
 from tests.handlers.web_server import Server, redirect, response, silence, trickle
 

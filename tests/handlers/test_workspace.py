@@ -18,10 +18,10 @@ from handlers.files import workspace as module
 from handlers.files.nearest import missing
 from handlers.files.patching import apply_patch, replace
 from handlers.files.reading import read_file
-from handlers.files.refusal import Refusal
 from handlers.files.searching import Query, search_files
 from handlers.files.workspace import Place, Workspace
 from handlers.files.writing import write_file
+from handlers.refusal import Refusal
 
 
 @pytest.fixture

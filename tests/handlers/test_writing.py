@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from handlers.files.changes import Change, read_snapshot, write
-from handlers.files.refusal import Refusal
 from handlers.files.workspace import Place, Workspace
 from handlers.files.writing import write_file
+from handlers.refusal import Refusal
 
 
 def temporaries(root: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""The one exception of the file tools: a call that was understood and cannot be done."""
+"""The one exception of the tools: a call that was understood and cannot be done."""
 
 from __future__ import annotations
 
