@@ -39,7 +39,7 @@ def call(self: ToolRegistry | Session, /, name: str, args: Any = None, **context
     """
     try:
         tool: Callee | None = self._ready.get(name)
-        if tool is None or TRACING in modules:
+        if tool is None or (TRACING in modules and _is_traced()):
             return _run(self.begin(name, args, context))
         try:
             arguments = args if tool.fits(args) else tool.accept(args)
@@ -154,6 +154,12 @@ def _caller_is_cancelled(error: BaseException) -> bool:
 
     task = current_task()
     return isinstance(error, CancelledError) and task is not None and task.cancelling() > 0
+
+
+def _is_traced() -> bool:
+    from hermes_build.runtime.telemetry import active
+
+    return active()
 
 
 def _observed(call: Call) -> Any:

@@ -97,6 +97,12 @@ class Refusal(Exception):
         super().__init__(message)
 
 
+def unavailable(tool: str, missing: tuple[str, ...]) -> Refusal:
+    """The refusal of a tool that cannot be used here; ``missing`` are sentences that say why."""
+    why = "; ".join(missing).rstrip(".")
+    return Refusal(f"Tool {tool} is not available here: {why}.", kind="unavailable")
+
+
 class HandlerTimeout(TimeoutError):
     """A handler that did not end within its ``seconds``."""
 

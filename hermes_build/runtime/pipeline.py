@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from time import monotonic
 
-from hermes_build.runtime.errors import HandlerTimeout, Refusal, describe
+from hermes_build.runtime.errors import HandlerTimeout, Refusal, describe, unavailable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ def steps(call: Call) -> Generator[Callee, Any, Any]:
     """
     hooks = call.registry.hooks
     try:
-        tool = _find(call)
         _demand_grant(call)
+        tool = _find(call)
         _demand_availability(call, tool)
         sent = hooks.change_arguments(call)
         call.arguments, call.repairs = tool.accept_reporting(sent)
@@ -78,21 +78,25 @@ def settle(call: Call, error: BaseException) -> None:
     call.fail("handler_exception", sanitise(f"Tool execution failed: {text}"))
 
 
+def _demand_grant(call: Call) -> None:
+    """Refuse what the session does not have, before anything of it is imported."""
+    session = call.session
+    if session is None or session.grants(call.tool_name):
+        return
+    record = call.registry.find(call.tool_name)  # the name may be an alias
+    if record is not None and not session.grants(record["name"]):
+        call.tool_name = record["name"]
+        raise Refusal(session.denial(call.tool_name), kind="not_granted")
+
+
 def _find(call: Call) -> Callee:
     call.callee = tool = call.registry.prepare(call.tool_name)
     call.tool_name = tool.name
     return tool
 
 
-def _demand_grant(call: Call) -> None:
-    session = call.session
-    if session is not None and not session.grants(call.tool_name):
-        raise Refusal(session.denial(call.tool_name), kind="not_granted")
-
-
 def _demand_availability(call: Call, tool: Callee) -> None:
     if tool.has_requirements:
         missing = call.registry.availability.missing(tool.record, tool.check)
         if missing:
-            why = "; ".join(missing).rstrip(".")
-            raise Refusal(f"Tool {tool.name} is not available here: {why}.", kind="unavailable")
+            raise unavailable(tool.name, missing)

@@ -15,7 +15,7 @@ from hermes_build.layout import CATALOGUE
 from hermes_build.runtime.call import Call
 from hermes_build.runtime.catalogue import Catalogue, check_format
 from hermes_build.runtime.dispatch import acall, call
-from hermes_build.runtime.errors import HandlerImportError, Refusal
+from hermes_build.runtime.errors import HandlerImportError, Refusal, unavailable
 from hermes_build.runtime.handlers import Handlers
 from hermes_build.runtime.lookups import DEFAULT_RESULT_CHARS
 from hermes_build.runtime.reports import Reports
@@ -126,6 +126,9 @@ class ToolRegistry(Handlers, Reports):
             lost = self._lost.get(str(name))
             hint = f" {lost}" if lost else did_you_mean(str(name), self.get_all_tool_names())
             raise Refusal(f"Unknown tool: {name}.{hint}", kind="unknown_tool")
+        # A module may need what the tool requires: what is missing says more than how it fails.
+        if record.get("requires") and (missing := self.availability.missing(record, None)):
+            raise unavailable(record["name"], missing)
         entry = overlay.entries.get(record["name"])
         try:
             binding = entry.binding if entry else self._declared_binding(record["name"])

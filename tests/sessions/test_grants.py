@@ -11,6 +11,7 @@ import pytest
 
 from hermes_build.runtime import UnknownToolset
 from hermes_build.runtime.session import Session
+from tests.runtime_program import tool, write_program
 from tests.sessions.programs import OWNERS, make_registry
 
 
@@ -164,3 +165,21 @@ def test_a_narrowed_session_never_goes_beyond_the_one_it_is_within(tmp_path: Pat
     assert "within" in child.explain("fetch").because[0]
     grandchild = child.narrow(None, ["terminal"])
     assert grandchild.names == ("read",)
+
+
+def test_a_denied_tool_is_refused_before_its_handler_is_imported(tmp_path: Path) -> None:
+    record = tool("bomb", {"type": "object"}, toolset="bombs", module="bomb", aliases=["boom"])
+    source = "raise SystemExit('imported')"
+    program = write_program(tmp_path, [record], handlers={"bomb": source})
+    session = program.registry.session([])
+    for name in ("bomb", "boom"):
+        assert refused(session.call(name, {}))
+    assert "SystemExit" in json.loads(program.registry.call("bomb", {}))["error"]
+
+
+def test_what_is_missing_is_said_before_a_handler_is_imported(tmp_path: Path) -> None:
+    requires = {"python": ["no_such_package_at_all"]}
+    record = tool("t", {"type": "object"}, module="needs", requires=requires)
+    program = write_program(tmp_path, [record], handlers={"needs": "import no_such_package_at_all"})
+    error = json.loads(program.registry.call("t", {}))["error"]
+    assert error.startswith("Tool t is not available here: install")
