@@ -294,7 +294,7 @@ def test_20_what_is_kept_is_bounded(registry: ToolRegistry) -> None:
 
     def kept() -> int:
         gc.collect()
-        return sum(isinstance(o, Listing) and o._registry is registry for o in gc.get_objects())
+        return sum(type(o) is Listing and o._registry is registry for o in gc.get_objects())
 
     plugin = registry.plugin("p")
     for number in range(20):
