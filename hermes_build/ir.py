@@ -112,7 +112,8 @@ class Toolset:
 
     ``tools`` is None where the document leaves it out, until resolution fills in the tools that
     name the toolset as their owner. One that is not ``declared`` by a document of its own has the
-    place of its first such tool.
+    place of its first such tool. One that ``may_be_empty`` waits for tools that a running program
+    registers into it.
     """
 
     name: str
@@ -123,6 +124,7 @@ class Toolset:
     excludes: tuple[str, ...] = ()
     guards: Guards = field(default_factory=Guards)
     aliases: tuple[str, ...] = ()
+    may_be_empty: bool = False
     resolved: tuple[str, ...] = ()
     declared: bool = True
 

@@ -199,7 +199,7 @@ def test_what_a_program_ignores_in_silence_is_left_out_aloud() -> None:
         tool("a"),
         toolsets=(
             toolset("web", "a gone", "nowhere void"),
-            toolset("void"),
+            toolset("void", "gone"),
             toolset("over", includes="void"),
             toolset("all", "a"),
             toolset("every", includes="all"),
@@ -210,7 +210,28 @@ def test_what_a_program_ignores_in_silence_is_left_out_aloud() -> None:
     assert found["toolsets/web.yaml"]["tools"] == ["a"]
     assert "includes" not in found["toolsets/web.yaml"]
     assert found["toolsets/every.yaml"]["includes"] == ["*"]
-    assert codes(findings) == ["HB1302"] + ["HB1305"] * 5
+    assert codes(findings) == ["HB1302"] + ["HB1305"] * 6
+
+
+def test_a_toolset_that_waits_for_tools_of_plugins_is_kept() -> None:
+    adopted, findings = take(
+        tool("a"),
+        toolsets=(
+            toolset("engine", aliases=("motor",)),
+            toolset("over", includes="engine"),
+            toolset("web", "a", "engine"),
+        ),
+    )
+    found = specs(adopted)
+    assert found["toolsets/engine.yaml"] == {
+        "name": "engine", "description": "", "tools": [], "aliases": ["motor"],
+        "may_be_empty": True,
+    }  # fmt: skip
+    assert found["toolsets/over.yaml"]["includes"] == ["engine"]
+    assert found["toolsets/over.yaml"]["may_be_empty"] is True
+    assert found["toolsets/web.yaml"]["includes"] == ["engine"]
+    assert "may_be_empty" not in found["toolsets/web.yaml"]
+    assert not codes(findings)
 
 
 def test_a_circle_of_includes_is_written_out_as_the_tools_that_it_holds() -> None:
@@ -264,6 +285,13 @@ def test_whatever_the_toolsets_they_resolve_to_the_same_tools(
         direct, includes = rows[name]
         return set(direct) & set(tools) | {t for i in includes for t in theirs(i, seen)}
 
+    def names_a_tool(name: str, seen: set[str]) -> bool:
+        if name in seen or name not in rows or name == "all":
+            return False
+        seen.add(name)
+        direct, includes = rows[name]
+        return bool(direct) or any(names_a_tool(one, seen) for one in includes)
+
     def ours(name: str) -> set[str]:
         one = documents[name]  # an unknown name or an endless circle fails the test
         included = [set(tools) if i == "*" else ours(i) for i in one.get("includes", ())]
@@ -272,7 +300,9 @@ def test_whatever_the_toolsets_they_resolve_to_the_same_tools(
     for name in set(rows) - {"all"}:
         expected = theirs(name, set())
         assert (ours(name) if name in documents else set()) == expected
-        assert bool(expected) == (name in documents)
+        assert (bool(expected) or not names_a_tool(name, set())) == (name in documents)
+        if name in documents:
+            assert bool(expected) != documents[name].get("may_be_empty", False)
 
 
 @given(

@@ -172,7 +172,7 @@ def _tool(row: list[Any]) -> Tool:
 
 
 def _toolset(row: list[Any]) -> Toolset:
-    name, place, description, tools, includes, excludes, guards, aliases, *_ = row
+    name, place, description, tools, includes, excludes, guards, aliases, may_be_empty, *_ = row
     forbid_tags, require, max_tools, max_tokens = guards
     return Toolset(
         name=name,
@@ -183,6 +183,7 @@ def _toolset(row: list[Any]) -> Toolset:
         excludes=tuple(excludes),
         guards=Guards(tuple(forbid_tags), require, max_tools, max_tokens),
         aliases=tuple(aliases),
+        may_be_empty=may_be_empty,
     )
 
 

@@ -378,7 +378,7 @@ def _expand(
                 label="removes nothing",
                 help=("take it out, or include the toolset that brings it",),
             )
-    if not left:
+    if not left and not one.may_be_empty:
         findings.add(
             "HB2004",
             f"toolset `{one.name}` resolves to no tool",

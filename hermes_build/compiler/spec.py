@@ -31,7 +31,9 @@ TOOL_KEYS = (
 )  # fmt: skip
 REQUIRES_KEYS = ("env", "any_env", "python", "commands", "platforms", "check")
 ANNOTATION_KEYS = ("read_only", "destructive", "idempotent", "open_world")
-TOOLSET_KEYS = ("name", "description", "tools", "includes", "excludes", "guards", "aliases")
+TOOLSET_KEYS = (
+    "name", "description", "tools", "includes", "excludes", "guards", "aliases", "may_be_empty",
+)  # fmt: skip
 GUARD_KEYS = ("forbid_tags", "require", "max_tools", "max_tokens")
 SERVER_KEYS = ("command", "args", "env", "url", "headers", "timeout")
 SHARED_KEYS = ("$defs", "description")
@@ -250,6 +252,7 @@ def read_toolset(doc: Document, findings: Findings) -> Toolset | None:
         excludes=get.texts("excludes"),
         guards=_guards(get),
         aliases=tuple(one for one in aliases if one not in RESERVED_TOOLSETS),
+        may_be_empty=bool(get.flag("may_be_empty")),
     )
     return toolset if name else None
 

@@ -57,6 +57,13 @@ RESOLVED: dict[str, tuple[dict[str, dict[str, Any]], dict[str, list[str]]]] = {
         {"most": {"includes": ["*"], "excludes": ["terminal"]}},
         {"most": ["read_file", "web_search", "write_file"]},
     ),
+    "one that may be empty, and one that includes it": (
+        {
+            "engine": {"tools": [], "may_be_empty": True},
+            "all_of_it": {"includes": ["engine", "web"]},
+        },
+        {"engine": [], "all_of_it": ["web_search"]},
+    ),
 }
 
 
@@ -82,6 +89,22 @@ def test_a_toolset_is_the_same_for_the_compiler_and_the_runtime(
         found["resolved"].append("x")
         found.setdefault("includes", []).append("y")
         assert world.registry.resolve_toolset(name) == tools
+
+
+def test_a_toolset_that_may_be_empty_holds_what_a_plugin_registers_into_it(tmp_path: Path) -> None:
+    sets = toolsets(
+        engine={"description": "Waits.", "may_be_empty": True},
+        outer={"includes": ["engine", "web"]},
+    )
+    registry = compiled(tmp_path, TOOLS, sets).registry
+    assert registry.session(["engine"]).names == ()
+    plugin = registry.plugin("motor")
+    schema = {"description": "Turn.", "parameters": {"type": "object"}}
+    plugin.register("turn", "engine", schema, lambda args, **context: "turned")
+    assert registry.resolve_toolset("outer") == ["turn", "web_search"]
+    session = registry.session(["engine"])
+    assert session.names == ("turn",)
+    assert session.call("turn", {}) == "turned"
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
@@ -118,6 +141,8 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str]] = {
     "null for a list": ({"tools": None}, "HB1002", ""),
     "hermes-agent#35618 an empty list": ({"tools": []}, "HB2004", ""),
     "hermes-agent#35618 nothing at all": ({}, "HB2004", ""),
+    "one that says that it may not be empty": ({"may_be_empty": False}, "HB2004", ""),
+    "one that says it in other words": ({"may_be_empty": "yes"}, "HB1002", ""),
     "hermes-agent#35618 everything excluded": (
         {"tools": ["terminal"], "excludes": ["terminal"]},
         "HB2004",

@@ -21,9 +21,10 @@ def settle(
 ) -> list[JsonObject]:
     """The documents of the toolsets, under the names that tools and toolsets get here.
 
-    A program ignores unknown members, circles and empty toolsets without a word; a compiled
-    project refuses them. What would be refused is left out with a finding, and what is left
-    resolves to the same tools as it does there.
+    A program ignores unknown members, circles and toolsets whose tools are not there without a
+    word; a compiled project refuses them. What would be refused is left out with a finding, and
+    what is left resolves to the same tools as it does there. A toolset that names no tool is kept:
+    it waits for those that plugins bring.
     """
     rows: dict[str, RawToolset] = {}
     for one in toolsets:
@@ -38,15 +39,18 @@ def settle(
     empty = {
         name for name in rows if EVERY not in reached[name] and not _union(reached[name], direct)
     }
+    waiting = {name for name in empty if not any(rows[one].tools for one in reached[name])}
     aliases: set[str] = set(names.values())
     for name, one in rows.items():
         for what in one.dropped:
             findings.add("HB1305", f"the toolset `{name}` loses {what}")
-        if name in empty:
+        if name in empty - waiting:
             _left_out(one, "it holds no tool", findings)
             continue
         members: list[str] = [tools[tool] for tool in direct[name]]
-        included = [names.get(other, other) for other in includes[name] if other not in empty]
+        included = [
+            names.get(other, other) for other in includes[name] if other not in empty - waiting
+        ]
         if any(name in reached[other] for other in includes[name] if other != EVERY):
             findings.add(
                 "HB1305",
@@ -66,6 +70,8 @@ def settle(
                 findings.add("HB1305", f"the alias `{alias}` of the toolset `{name}` is left out")
         if known:
             document["aliases"] = known
+        if name in waiting:
+            document["may_be_empty"] = True
         documents.append(document)
     return documents
 

@@ -257,6 +257,9 @@ def toolset_schema() -> JsonObject:
             "aliases": listed(
                 "Other names of the toolset.", toolset_name("Another name."), examples=[["debug"]]
             ),
+            "may_be_empty": flag(
+                "Whether it may resolve to no tool, because a running program fills it."
+            ),
         },
         ["name"],
     )
