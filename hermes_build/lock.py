@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NoReturn, TypeVar
 
 _T = TypeVar("_T")
@@ -152,7 +152,7 @@ def read(text: str) -> Lock:
     Raises:
         LockError: the text is no lock, is damaged, holds a merge conflict, or is of a newer format.
     """
-    return _Reader(text).lock()
+    return _read_quickly(text) or _Reader(text).lock()
 
 
 def salvage(text: str) -> dict[str, str]:
@@ -179,6 +179,50 @@ def is_plain(path: str) -> bool:
 
 _TOOL_KEYS = frozenset({"source", "args", "result", "prompt", "runtime", "handler", "module"})
 _TOOL_NEEDS = ("source", "args", "prompt", "runtime")
+
+
+_TOOL = re.compile(
+    r"\ntool (\S+)\n  source (D)\n  args (D)\n(?:  result (D)\n)?  prompt (D)\n  runtime (D)\n"
+    r"(?:  handler (\S+)\n)?(?:  module (\S+) (D)\n)?".replace("D", _DIGEST.pattern)
+)
+"""A tool's block, as `render` writes it, with the empty line before."""
+
+
+def _read_quickly(text: str) -> Lock | None:
+    """Read a lock whose tools stand as `render` writes them, in half the time; else None.
+
+    They are nearly all of a lock. Whatever is unusual is left to `_Reader`, which finds words for
+    it.
+    """
+    start = text.find("\n\ntool ") + 1
+    tools: dict[str, LockedTool] = {}
+    paths: set[str] = set()
+    at = start
+    count = 0
+    while match := _TOOL.match(text, at):
+        name, source, args, result, prompt, runtime, handler, path, digest = match.groups()
+        module = None
+        if path is not None:
+            if not is_plain(path):
+                return None
+            paths.add(path)
+            module = LockedFile(path, digest)
+        tools[name] = LockedTool(name, source, args, prompt, runtime, result, handler, module)
+        count += 1
+        at = match.end()
+    if (
+        not start
+        or len(tools) != count
+        or len(paths) != sum(1 for one in tools.values() if one.module)
+    ):
+        return None
+    rest = _Reader(text[:start] + text[at:])
+    rest.paths = paths
+    try:
+        lock = rest.lock()
+    except LockError:  # names a line of another text
+        return None
+    return None if rest.tools else replace(lock, tools=tuple(tools.values()))
 
 
 class _Reader:

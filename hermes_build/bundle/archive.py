@@ -14,7 +14,8 @@ that is larger than the file. Every zip tool can read these archives, and Python
 from __future__ import annotations
 
 import os
-from struct import Struct
+from hashlib import sha256
+from struct import Struct, pack
 from struct import error as StructError
 from zlib import crc32
 
@@ -22,11 +23,12 @@ from hermes_build.bundle.format import (
     MANIFEST,
     MAX_BYTES,
     MAX_FILES,
+    MAX_MANIFEST,
     SIGNATURES,
     BundleError,
     hexdigest,
 )
-from hermes_build.bundle.names import MAX_NAME, check_names
+from hermes_build.bundle.names import check_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,33 +45,31 @@ _BLOCK = 1024 * 1024
 """How much is read, hashed or written at once."""
 
 _LOCAL = Struct("<4s5H3L2H")
-_CENTRAL = Struct("<4s6H3L5H2L")
+_CENTRAL = Struct("<16s3LH12sL")
 _END = Struct("<4s4H2LH")
 
-_VERSION = 20
-_MADE_BY = 3 << 8 | _VERSION  # on Unix, which has modes
 _UTF8 = 0x800
 _DATE = 1 << 5 | 1  # 1980-01-01, the first day that a zip archive knows
-_MODE = 0o100644 << 16
+_VERSION = 20
+_HEADS = {
+    # By Unix, which has modes; stored.
+    flags: pack("<4s6H", b"PK\1\2", 3 << 8 | _VERSION, _VERSION, flags, 0, 0, _DATE)
+    for flags in (0, _UTF8)
+}
+_REST = pack("<4HL", 0, 0, 0, 0, 0o100644 << 16)  # a regular file, and no extra fields
 _LINK = 0o120000
 
 
 class Entry:
     """One entry: where it begins, and the size in bytes and CRC-32 of its content."""
 
-    __slots__ = ("crc", "name", "offset", "raw", "size")
+    __slots__ = ("crc", "offset", "raw", "size")
 
-    def __init__(self, name: str, offset: int, size: int, crc: int) -> None:
-        self.name = name
-        self.raw = name.encode()
+    def __init__(self, raw: bytes, offset: int, size: int, crc: int) -> None:
+        self.raw = raw
         self.offset = offset
         self.size = size
         self.crc = crc
-
-    @property
-    def flags(self) -> int:
-        """That the name is in UTF-8, where that makes a difference."""
-        return 0 if len(self.raw) == len(self.name) else _UTF8
 
     @property
     def end(self) -> int:
@@ -78,25 +78,26 @@ class Entry:
 
     def local(self) -> bytes:
         """What stands before the content."""
-        size = self.size
-        head = _LOCAL.pack(
-            b"PK\3\4", _VERSION, self.flags, 0, 0, _DATE, self.crc, size, size, len(self.raw), 0
-        )
-        return head + self.raw
+        size, raw = self.size, self.raw
+        flags = 0 if raw.isascii() else _UTF8
+        head = (b"PK\3\4", _VERSION, flags, 0, 0, _DATE, self.crc, size, size, len(raw), 0)
+        return _LOCAL.pack(*head) + raw
 
     def central(self) -> bytes:
         """What stands in the directory at the end of the archive."""
-        size, length = self.size, len(self.raw)
-        versions = (_MADE_BY, _VERSION, self.flags, 0, 0, _DATE)
-        head = _CENTRAL.pack(
-            b"PK\1\2", *versions, self.crc, size, size, length, 0, 0, 0, 0, _MODE, self.offset
-        )
-        return head + self.raw
+        size, raw = self.size, self.raw
+        head = _HEADS[0 if raw.isascii() else _UTF8]
+        return _CENTRAL.pack(head, self.crc, size, size, len(raw), _REST, self.offset) + raw
 
 
 def in_order(names: Iterable[str]) -> list[str]:
     """Return names in the order that they have in an archive."""
-    return sorted(names, key=lambda name: (name != MANIFEST, name != SIGNATURES, name))
+    ordered = sorted(names)
+    for first in (SIGNATURES, MANIFEST):
+        if first in ordered:
+            ordered.remove(first)
+            ordered.insert(0, first)
+    return ordered
 
 
 def write_archive(entries: Mapping[str, Source], target: str | os.PathLike[str]) -> str:
@@ -123,17 +124,15 @@ def write_archive(entries: Mapping[str, Source], target: str | os.PathLike[str])
     check_names(names)
     measured = _measured(names, entries)
     with placed(target) as write:
-        for entry in measured:
+        for name, entry in zip(names, measured, strict=True):
             write(entry.local())
             size = crc = 0
-            for piece in _pieces(entries[entry.name]):
+            for piece in _pieces(entries[name]):
                 write(piece)
                 size += len(piece)
                 crc = crc32(piece, crc)
             if (size, crc) != (entry.size, entry.crc):
-                raise BundleError(
-                    "HB8006", f"{entry.name} was changed while it was written", entry.name
-                )
+                raise BundleError("HB8006", f"{name} was changed while it was written", name)
         write(_tail(measured, _comment(entries)))
     return write.digest
 
@@ -146,7 +145,7 @@ def _measured(names: list[str], entries: Mapping[str, Source]) -> list[Entry]:
         for piece in _pieces(entries[name]):
             size += len(piece)
             crc = crc32(piece, crc)
-        entry = Entry(name, offset, size, crc)
+        entry = Entry(name.encode(), offset, size, crc)
         offset = entry.end
         measured.append(entry)
         if offset > MAX_BYTES:
@@ -199,10 +198,10 @@ class Archive:
 
     kind = "archive"
 
-    def __init__(self, path: str, file: _File, entries: list[Entry]) -> None:
+    def __init__(self, path: str, file: _File, entries: dict[str, Entry]) -> None:
         self.path = path
         self._file = file
-        self._entries = {entry.name: entry for entry in entries}
+        self._entries = entries
 
     def names(self) -> tuple[str, ...]:
         """Every entry's name, in the order of the archive."""
@@ -250,6 +249,31 @@ class Archive:
         if crc != entry.crc:
             _damaged(f"the checksum of {name} is not that of its content", name)
 
+    def digests(self) -> Iterator[tuple[str, str]]:
+        """Every entry's name with the SHA-256 of its content, in the order of the archive.
+
+        The file is read once, from its beginning to its end. Raises what `read` raises.
+        """
+        begin, block = 0, memoryview(b"")
+        for name, entry in self._entries.items():
+            head = entry.local()
+            at = entry.offset - begin
+            if at + len(head) + entry.size > len(block):
+                if entry.size > _BLOCK:
+                    yield name, _digest(self.pieces(name))
+                    continue
+                # The directory follows the last entry, and the block may reach into it.
+                begin, at = entry.offset, 0
+                size = min(2 * _BLOCK, self._file.size - begin)
+                block = memoryview(self._file.read(begin, size))
+            at += len(head)
+            content = block[at : at + entry.size]
+            if block[at - len(head) : at] != head:
+                _damaged(f"what stands before {name} is not what the directory says of it", name)
+            if crc32(content) != entry.crc:
+                _damaged(f"the checksum of {name} is not that of its content", name)
+            yield name, sha256(content).hexdigest()
+
     def close(self) -> None:
         """Close the file; nothing can be read after that."""
         self._file.close()
@@ -278,7 +302,7 @@ def open_archive(path: str | os.PathLike[str]) -> Archive:
         raise
 
 
-def _read_entries(file: _File) -> list[Entry]:
+def _read_entries(file: _File) -> dict[str, Entry]:
     if file.size < _END.size or file.read(0, 2) != b"PK":
         raise BundleError(
             "HB8001", "the file is no bundle", "", "name a file that `hermes-build bundle` made"
@@ -296,62 +320,71 @@ def _read_entries(file: _File) -> list[Entry]:
     _check_size(count, file.size)
     directory = file.read(start, size)
     entries = _parsed(directory, count)
-    names = [entry.name for entry in entries]
+    names = list(entries)
     check_names(names)
-    if names != in_order(names):
-        wrong = next(n for n, wanted in zip(names, in_order(names), strict=True) if n != wanted)
+    if names != (ordered := in_order(names)):
+        wrong = next(name for name, other in zip(names, ordered, strict=True) if name != other)
         _damaged(f"{wrong} does not stand in its place in the order of names", wrong)
-    if start != (entries[-1].end if entries else 0):
+    last = entries[names[-1]].end if names else 0
+    if start != last:
         _damaged("the contents take another room than the directory says")
-    expected = _tail(entries, b"")[: -_END.size]
-    if directory != expected:
-        _name_difference(directory, entries)
     comment = b""
-    if MANIFEST in names:
-        first = entries[0]
+    if MANIFEST in entries:
+        first = entries[MANIFEST]
+        if first.size > MAX_MANIFEST:
+            raise BundleError("HB8008", f"the manifest is larger than {MAX_MANIFEST} bytes")
         comment = _comment_of(file.read(first.end - first.size, first.size))
-    if file.read(end_at, file.size - end_at) != _tail(entries, comment)[len(directory) :]:
+    end = _END.pack(b"PK\5\6", 0, 0, count, count, size, start, len(comment))
+    if file.read(end_at, file.size - end_at) != end + comment:
         _damaged("the end of the file does not state the manifest and the number of entries")
     return entries
 
 
-def _parsed(directory: bytes, count: int) -> list[Entry]:
-    """Take name, size and checksum of each entry; all else follows from them."""
-    entries: list[Entry] = []
+def _parsed(directory: bytes, count: int) -> dict[str, Entry]:
+    """Read the directory, and refuse every byte of it that is not as `Entry.central` writes it."""
+    entries: dict[str, Entry] = {}
     at = offset = 0
+    unpack = _CENTRAL.unpack_from
     for _ in range(count):
         try:
-            fields = _CENTRAL.unpack_from(directory, at)
-            start = at + _CENTRAL.size
-            at = start + fields[10]
-            if fields[0] != b"PK\1\2" or at > len(directory) or fields[10] > MAX_NAME:
-                raise StructError
-            name = directory[start:at].decode()
+            head, crc, size, stored, length, rest, place = unpack(directory, at)
+            at += _CENTRAL.size
+            raw = directory[at : at + length]
+            name = raw.decode()
         except (StructError, UnicodeDecodeError):
-            after = f"after {entries[-1].name!r}" if entries else "at its beginning"
-            _damaged(f"the directory cannot be read {after}")
-        if fields[15] >> 16 & 0o170000 == _LINK:
-            raise BundleError("HB8003", f"{name!r} is a link", name, "put the file itself there")
-        if fields[4]:
-            _damaged(f"{name!r} is compressed", name)
-        entry = Entry(name, offset, fields[9], fields[7])
+            _damaged(f"the directory cannot be read after {len(entries)} entries")
+        at += length
+        if name in entries:
+            check_names((name, name))
+        if (
+            head != _HEADS[0 if raw.isascii() else _UTF8]
+            or rest != _REST
+            or size != stored
+            or place != offset
+            or len(raw) != length
+        ):
+            _name_difference(name, head, rest)
+        entry = entries[name] = Entry(raw, offset, size, crc)
         offset = entry.end
-        _check_size(0, offset)
-        entries.append(entry)
+    _check_size(count, offset)
+    if at != len(directory):
+        _damaged("something stands between the directory and the end of the file")
     return entries
 
 
-def _name_difference(directory: bytes, entries: list[Entry]) -> NoReturn:
-    at = 0
-    for entry in entries:
-        expected = entry.central()
-        if directory[at : at + len(expected)] != expected:
-            _damaged(
-                f"the directory says of {entry.name} what the writer of bundles never writes",
-                entry.name,
-            )
-        at += len(expected)
-    _damaged("something stands between the directory and the end of the file")
+def _name_difference(name: str, head: bytes, rest: bytes) -> NoReturn:
+    if head[:4] == b"PK\1\2" and rest[11] << 8 & 0o170000 == _LINK:
+        raise BundleError("HB8003", f"{name!r} is a link", name, "put the file itself there")
+    if head[:4] == b"PK\1\2" and any(head[10:12]):
+        _damaged(f"{name!r} is compressed", name)
+    _damaged(f"the directory says of {name!r} what the writer of bundles never says", name)
+
+
+def _digest(pieces: Iterable[bytes]) -> str:
+    hashed = sha256()
+    for piece in pieces:
+        hashed.update(piece)
+    return hashed.hexdigest()
 
 
 def _damaged(what: str, name: str = "") -> NoReturn:

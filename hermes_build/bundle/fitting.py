@@ -90,7 +90,10 @@ class _Facts:
     """
 
     def __init__(self, data: bytes, path: str) -> None:
+        from json import JSONDecoder
+
         self.path = path
+        self._decode = JSONDecoder().decode
         first, _, body = data.partition(b"\n")
         header = self._value(first, layout.HEADER)
         self.digest = hexdigest(body)
@@ -134,11 +137,9 @@ class _Facts:
         return names
 
     def _value(self, line: bytes, key: str) -> dict[str, Any]:
-        from json import loads
-
         found, _, text = line.partition(b"\t")
         try:
-            value = loads(text) if found == key.encode() else None
+            value = self._decode(text.decode()) if found == key.encode() else None
         except (ValueError, RecursionError):
             value = None
         if not isinstance(value, dict):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+from hashlib import sha256
 
 from hermes_build.bundle.archive import in_order
 from hermes_build.bundle.format import MANIFEST, MAX_BYTES, MAX_FILES, BundleError
@@ -100,6 +101,14 @@ class Folder:
             os.close(descriptor)
         if left:
             raise BundleError("HB8006", f"{name} was changed while the bundle was read", name)
+
+    def digests(self) -> Iterator[tuple[str, str]]:
+        """Every file's path with the SHA-256 of its content. Raises what `read` raises."""
+        for name in self._sizes:
+            hashed = sha256()
+            for piece in self.pieces(name):
+                hashed.update(piece)
+            yield name, hashed.hexdigest()
 
     def close(self) -> None:
         """Do nothing: no file stays open."""

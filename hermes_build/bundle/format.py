@@ -213,8 +213,6 @@ class Manifest(_Frozen):
         Raises:
             UnicodeEncodeError: a text holds half a surrogate pair.
         """
-        from json import dumps
-
         runtime = self.runtime
         document = {
             "format": FORMAT,
@@ -237,10 +235,7 @@ class Manifest(_Frozen):
                 path: {"sha256": one.sha256, "size": one.size} for path, one in self.files.items()
             },
         }
-        text = dumps(
-            document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-        )
-        return (text + "\n").encode()
+        return _canonical(document)
 
     @property
     def digest(self) -> str:
@@ -327,12 +322,21 @@ def read_manifest(data: bytes) -> Manifest:
         )
     manifest = _manifest(document)
     try:
-        same = manifest.to_bytes() == data
-    except ValueError:
+        same = _canonical({**document, "format": found}) == data
+    except (ValueError, RecursionError):
         same = False
     if not same:
         _fail("its bytes are not the ones that hermes-build writes for what it says")
     return manifest
+
+
+def _canonical(document: dict[str, Any]) -> bytes:
+    from json import dumps
+
+    text = dumps(
+        document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+    return (text + "\n").encode()
 
 
 def _manifest(document: dict[str, Any]) -> Manifest:
@@ -348,7 +352,7 @@ def _manifest(document: dict[str, Any]) -> Manifest:
         value = document[key]
         if type(value) is not list or value != sorted({_text(one, f"`{key}`") for one in value}):
             _fail(f"`{key}` is not a sorted list of different names")
-    _hex(document["registry"], "`registry`")
+    _hex(document["registry"], "registry")
     runtime = document["runtime"]
     _keys(runtime, Runtime.__slots__, "`runtime`")
     if type(runtime["format"]) is not int or runtime["format"] < 1:
@@ -377,20 +381,30 @@ def _left_out(value: object) -> list[tuple[str, str]]:
     for one in value:
         _keys(one, ("module", "why"), "an entry of `left_out`")
         pairs.append((_text(one["module"], "`module`"), _text(one["why"], "`why`")))
-    if len(set(pairs)) != len(pairs):
-        _fail("`left_out` names a module twice")
+    if pairs != sorted(set(pairs)):
+        _fail("`left_out` is not sorted, or says something twice")
     return pairs
 
 
 def _files(value: object) -> dict[str, File]:
     files = {}
     for path, one in _object(value, "`files`").items():
-        _keys(one, File.__slots__, f"`files`, {_short(path)}")
-        size = one["size"]
+        # Most of a manifest is here, so that what is right must be seen at once.
+        if type(one) is not dict or len(one) != 2 or "sha256" not in one or "size" not in one:
+            _keys(one, File.__slots__, f"`files`, {_short(path)}")
+        digest, size = one["sha256"], one["size"]
         if type(size) is not int or size < 0:
             _fail(f"the size of {_short(path)} is not a number of bytes")
-        files[path] = File(_hex(one["sha256"], _short(path)), size)
+        if type(digest) is not str or len(digest) != 64:
+            _hex(digest, path)
+        files[path] = File(digest, size)
+    if "".join([one.sha256 for one in files.values()]).strip(_HEX):
+        for path, one in files.items():
+            _hex(one.sha256, path)
     return files
+
+
+_HEX = "0123456789abcdef"
 
 
 def _object(value: object, what: str) -> dict[str, Any]:
@@ -416,8 +430,8 @@ def _text(value: object, what: str) -> str:
 
 
 def _hex(value: object, what: str) -> str:
-    if type(value) is not str or len(value) != 64 or value.strip("0123456789abcdef"):
-        _fail(f"the digest of {what} is not 64 hexadecimal digits")
+    if type(value) is not str or len(value) != 64 or value.strip(_HEX):
+        _fail(f"the digest of {_short(what)} is not 64 hexadecimal digits")
     return value
 
 

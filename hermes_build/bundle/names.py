@@ -21,15 +21,15 @@ MAX_NAME = 1000
 _MAX_PART = 240
 """The longest part of a name, in bytes: file systems take 255, some of them a few less."""
 
-_SIMPLE = re.compile(
-    r"(?:[A-Za-z0-9_][A-Za-z0-9_-]*(?:\.[A-Za-z0-9_-]+)*/)*[A-Za-z0-9_.-]*[A-Za-z0-9_-]"
-)
-"""Names that need no closer look than `_DEVICE` and their length, as nearly all have."""
+_ODD = re.compile(r"[^A-Za-z0-9_./\n-]")
+_ENDS = ("//", "./", ".\n", "/\n", "\n/", "\n\n")
+"""Names in lines of their own that hold neither of these need no look one by one."""
 
 _DEVICE = re.compile(
-    r"(?:^|/)(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$|clock\$) *(?:\.|/|$)",
-    re.IGNORECASE,
+    r"[/\n](?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$|clock\$) *[./\n]"
 )
+"""A name of a device, in lower case, between the ends of a part of a name."""
+
 _FOREIGN = frozenset('\\:*?"<>|')
 """Characters that Windows gives a meaning, or has no names with."""
 
@@ -40,25 +40,47 @@ def check_names(names: Iterable[str]) -> None:
     Raises:
         BundleError: ``HB8003``, with the first that is wrong.
     """
+    names = list(names)
+    text = "\n".join(["", *names, ""])
+    if (
+        _ODD.search(text)
+        or any(end in text for end in _ENDS)
+        or _DEVICE.search(text.lower())
+        or max(map(len, names), default=0) > _MAX_PART
+    ):
+        for name in names:
+            if fault := _fault(name):
+                raise BundleError(
+                    "HB8003", f"a name in the bundle {fault}: {name!r}", name, _RENAME
+                )
+    _check_clashes(names)
+
+
+def _check_clashes(names: list[str]) -> None:
+    files = {_folded(name): name for name in names}
+    folders = _folders(names)
+    folded = {_folded(name): name for name in folders}
+    if len(files) == len(names) and len(folded) == len(folders) and not files.keys() & folded:
+        return
     seen: dict[str, str] = {}
-    folders: dict[str, str] = {}
-    for name in names:
-        fault = _fault(name)
-        if fault:
-            raise BundleError("HB8003", f"a name in the bundle {fault}: {name!r}", name, _RENAME)
-        folded = _folded(name)
-        if folded in seen:
-            _clash(seen[folded], name)
-        seen[folded] = name
-        parent = name.rpartition("/")[0]
-        while parent and folders.get(folded_parent := _folded(parent)) != parent:
-            if folded_parent in folders:
-                _clash(folders[folded_parent], parent)
-            folders[folded_parent] = parent
-            parent = parent.rpartition("/")[0]
-    for folded, folder in folders.items():
-        if folded in seen:
-            _clash(seen[folded], folder)
+    for name in (*sorted(folders), *names):
+        one = seen.setdefault(_folded(name), name)
+        if one != name:
+            what = f"two names in the bundle are one on some systems: {one!r} and {name!r}"
+            raise BundleError("HB8003", what, name, _RENAME)
+    twice = next(name for name in names if name in folders or names.count(name) > 1)
+    what = f"the bundle holds one name twice, or as a file and a folder: {twice!r}"
+    raise BundleError("HB8003", what, twice, _RENAME)
+
+
+def _folders(names: list[str]) -> set[str]:
+    """The folders that files of these names are in, and the folders of those."""
+    found: set[str] = set()
+    more = {name.rpartition("/")[0] for name in names}
+    while more:
+        found |= more
+        more = {name.rpartition("/")[0] for name in more} - found
+    return found - {""}
 
 
 _RENAME = "rename the file, and make the bundle anew"
@@ -71,8 +93,6 @@ def is_plain(name: str) -> bool:
 
 def _fault(name: str) -> str:
     """What is wrong with a name; empty where nothing is."""
-    if _SIMPLE.fullmatch(name) and len(name) <= _MAX_PART:
-        return "is a device on Windows" if _DEVICE.search(name) else ""
     if not name:
         return "is empty"
     # Escapes as lone surrogates stand for bytes that are not UTF-8.
@@ -96,7 +116,7 @@ def _fault(name: str) -> str:
             return "has a part that begins or ends with a space, or ends with a dot"
         if len(part.encode()) > _MAX_PART:
             return f"has a part of more than {_MAX_PART} bytes"
-    return "is a device on Windows" if _DEVICE.search(name) else ""
+    return "is a device on Windows" if _DEVICE.search(f"\n{name.lower()}\n") else ""
 
 
 def _folded(name: str) -> str:
@@ -106,11 +126,3 @@ def _folded(name: str) -> str:
     from unicodedata import normalize
 
     return normalize("NFKC", normalize("NFKC", name).casefold())
-
-
-def _clash(one: str, other: str) -> None:
-    if one == other:
-        what = f"the bundle holds one name twice, or as a file and a folder: {one!r}"
-    else:
-        what = f"two names in the bundle are one on some systems: {one!r} and {other!r}"
-    raise BundleError("HB8003", what, other, _RENAME)

@@ -8,7 +8,6 @@ Who made the bundle is another question, which signatures answer.
 from __future__ import annotations
 
 import os
-from hashlib import sha256
 
 from hermes_build.bundle.archive import open_archive
 from hermes_build.bundle.folder import Folder
@@ -55,6 +54,9 @@ if TYPE_CHECKING:
 
         def pieces(self, name: str) -> Iterator[bytes]:
             """The content of a file in pieces of at most a megabyte."""
+
+        def digests(self) -> Iterator[tuple[str, str]]:
+            """Every file's path in the bundle, with the SHA-256 of its content."""
 
         def close(self) -> None:
             """Close what is open."""
@@ -135,16 +137,11 @@ def verify_container(container: Container) -> Opened:
     opened = open_contents(container)
     try:
         manifest = opened.manifest
-        telling = dict.fromkeys(told_by(manifest), b"")
-        for name, listed in manifest.files.items():
-            if name in telling:
-                telling[name] = opened.read(name)
-                continue
-            hashed = sha256()
-            for piece in container.pieces(name):
-                hashed.update(piece)
-            if hashed.hexdigest() != listed.sha256:
+        files = manifest.files
+        for name, digest in container.digests():
+            if name in files and files[name].sha256 != digest:
                 _changed(name)
+        telling = {name: opened.read(name) for name in told_by(manifest)}
         check_fit(manifest, telling)
         return opened
     except BaseException:
@@ -192,25 +189,25 @@ def _open(container: Container) -> Opened:
         raise BundleError("HB8008", f"the manifest is larger than {MAX_MANIFEST} bytes", MANIFEST)
     data = container.read(MANIFEST)
     manifest = read_manifest(data)
-    files = manifest.files
-    check_names(files)
     if manifest.source != "." and not is_plain(manifest.source):
         raise BundleError("HB8001", f"`source` is no folder of a project: {manifest.source!r}")
-    for name in files:
-        if not has_place(name):
-            raise BundleError("HB8007", f"{name} has no place in a bundle", name)
-    there = set(names)
-    for name in files:
-        if name not in there:
+    files = manifest.files
+    there = dict.fromkeys(names)
+    del there[MANIFEST]
+    signed = there.pop(SIGNATURES, True) is None
+    if there.keys() != files.keys():
+        check_names(files)
+        for name in sorted(files.keys() - there.keys()):
             raise BundleError("HB8004", f"{name} is not there, and the manifest lists it", name)
-    for name in names:
-        if name not in files and name not in (MANIFEST, SIGNATURES):
+        for name in sorted(there.keys() - files.keys()):
             raise BundleError("HB8005", f"{name} is there, and the manifest does not list it", name)
     for name, listed in files.items():
+        if not has_place(name):
+            raise BundleError("HB8007", f"{name} has no place in a bundle", name)
         if container.size(name) != listed.size:
-            _changed(name, f"{listed.size} bytes, not {container.size(name)}")
+            _changed(name, f"{container.size(name)} bytes, not {listed.size}")
     opened = Opened(container, manifest, hexdigest(data))
-    if SIGNATURES in there:
+    if signed:
         if container.size(SIGNATURES) > MAX_MANIFEST:
             raise BundleError("HB8008", f"the signatures are larger than {MAX_MANIFEST} bytes")
         opened.signatures = container.read(SIGNATURES)
