@@ -70,7 +70,8 @@ def test_the_fields_are_those_that_the_readers_know() -> None:
 
 
 def test_the_settings_are_those_that_the_project_reads() -> None:
-    assert _keys(CONFIG) == {one.name for one in fields(Project)} - {"root", "file"}
+    names = {one.name.replace("_", "-") for one in fields(Project)}
+    assert _keys(CONFIG) == names - {"root", "file"}
     lint = CONFIG["properties"]["lint"]
     assert _keys(lint) == {one.name for one in fields(Lint)}
     assert _keys(lint["properties"]["ignore"]["items"]) == {one.name for one in fields(Ignore)} - {
@@ -82,7 +83,7 @@ def test_the_published_defaults_are_the_real_ones() -> None:
     project = Project(ROOT, "pyproject.toml")
     for name, node in CONFIG["properties"].items():
         if name != "lint":
-            real = getattr(project, name)
+            real = getattr(project, name.replace("-", "_"))
             assert node["default"] == (list(real) if isinstance(real, tuple) else real), name
     assert CONFIG["properties"]["lint"]["properties"]["select"]["default"] == list(Lint().select)
 
@@ -231,6 +232,12 @@ def test_a_document_fits_the_schema_just_when_the_reader_takes_it(
         ('handlers = "handlers"', False),
         ('handlers = ["a-b"]', False),
         ('models = "dataclass"', False),
+        ('bundle-modules = ["handlers.plugins.*", "handlers.one"]', True),
+        ('bundle-modules = ["*"]', False),
+        ('bundle-modules = ["handlers.*.more"]', False),
+        ('bundle-data = ["handlers/data/*.json", "a/**/b?.txt"]', True),
+        ('bundle-data = ["../secrets/*"]', False),
+        ('bundle-data = ["data\\\\*"]', False),
         ("surprise = 1", False),
     ],
 )

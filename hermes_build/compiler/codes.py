@@ -140,6 +140,33 @@ _ROWS = (
     ("HB8006", "bundle-file-changed", "error", "A file of a bundle is not the one that the manifest lists."),
     ("HB8007", "manifest-does-not-fit", "error", "The manifest of a bundle says something else than the files."),
     ("HB8008", "bundle-too-large", "error", "A bundle is larger than is allowed."),
+    # Signatures of bundles.
+    ("HB8010", "signature-missing", "error", "A bundle that must be signed is not."),
+    ("HB8011", "signature-malformed", "error", "The signatures of a bundle cannot be read."),
+    ("HB8012", "signature-unknown-key", "error", "No signature of a bundle is by a key that was given."),
+    ("HB8013", "signature-invalid", "error", "A signature of a bundle is not the one that its key would give."),
+    ("HB8014", "signature-threshold", "error", "Fewer keys have signed a bundle than must."),
+    ("HB8015", "signature-of-another", "error", "The signatures of a bundle are about another bundle."),
+    ("HB8016", "statement-malformed", "error", "What was signed is no statement about a bundle."),
+    ("HB8017", "unusable-key", "error", "A key file holds no key that bundles are signed with."),
+    # Installed bundles.
+    ("HB8020", "store-unreadable", "error", "The list of installed bundles cannot be read."),
+    ("HB8021", "not-installed", "error", "No bundle of a name, or no version of it, is installed."),
+    ("HB8022", "nothing-older", "error", "There is no earlier version to go back to."),
+    # Making bundles.
+    ("HB8101", "import-undecided", "error", "Which module is imported cannot be decided from source."),
+    ("HB8102", "import-missing", "error", "A module is imported that no bundle can hold: it is not there."),
+    ("HB8103", "tool-not-bundled", "error", "A module of a bundle needs a tool that is not in it."),
+    ("HB8104", "dependency-unknown", "warning", "No installed distribution is known to have an imported module."),
+    ("HB8105", "file-outside", "error", "A file for a bundle is outside the project."),
+    ("HB8106", "link-bundled", "error", "A link leads to a file for a bundle."),
+    ("HB8107", "unreadable-bundled", "error", "A file for a bundle cannot be read."),
+    ("HB8108", "name-not-portable", "error", "A file for a bundle has a name that not every system takes."),
+    ("HB8109", "absolute-path", "error", "A file for a bundle holds a path of the machine that it was made on."),
+    ("HB8110", "secret-bundled", "error", "A file for a bundle holds what looks like a secret."),
+    ("HB8111", "bundled-too-large", "error", "A file for a bundle is larger than is allowed."),
+    ("HB8112", "vain-bundle-setting", "error", "A setting for bundles names what is not there."),
+    ("HB8113", "compiled-module", "error", "A module for a bundle is compiled code."),
 )
 # fmt: on
 

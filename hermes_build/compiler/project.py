@@ -45,7 +45,8 @@ class Project:
     """One project's settings; folders are relative to ``root``, with forward slashes.
 
     ``source`` is the folder that holds the packages named by ``output`` and ``handlers``, as
-    ``src`` does in many projects. ``file`` is the settings' own file.
+    ``src`` does in many projects. ``file`` is the settings' own file. ``bundle_modules`` are dotted
+    names, some with ``.*`` behind them, and ``bundle_data`` globs; both are in the source folder.
     """
 
     root: Path
@@ -57,6 +58,8 @@ class Project:
     source: str = "."
     templates: str = "templates"
     models: Literal["typed-dict", "pydantic"] = "typed-dict"
+    bundle_modules: tuple[str, ...] = ()
+    bundle_data: tuple[str, ...] = ()
     lint: Lint = field(default_factory=Lint)
 
     @property
@@ -136,7 +139,7 @@ class _Reader:
         if not isinstance(data, dict):
             self.wrong("hermes-build", "must be a table")
             return Project(self.root, self.file)
-        known = {one.name for one in fields(Project)} - {"root", "file"}
+        known = {one.name.replace("_", "-") for one in fields(Project)} - {"root", "file"}
         self.unknown(data, known)
         got: dict[str, Any] = {}
         for key in ("specs", "toolsets", "source", "templates"):
@@ -154,6 +157,17 @@ class _Reader:
             "handlers", data["handlers"], _is_packages, "a list of dotted packages"
         ):
             got["handlers"] = tuple(data["handlers"])
+        if "bundle-modules" in data and self.want(
+            "bundle-modules",
+            data["bundle-modules"],
+            _is_patterns,
+            "a list of modules, or `package.*`",
+        ):
+            got["bundle_modules"] = tuple(data["bundle-modules"])
+        if "bundle-data" in data and self.want(
+            "bundle-data", data["bundle-data"], _is_globs, "a list of globs in the source folder"
+        ):
+            got["bundle_data"] = tuple(data["bundle-data"])
         if "models" in data and self.want(
             "models", data["models"], lambda v: v in MODELS, " or ".join(f'"{m}"' for m in MODELS)
         ):
@@ -244,6 +258,14 @@ def _is_package(value: Any) -> bool:
 
 def _is_packages(value: Any) -> bool:
     return isinstance(value, list) and all(_is_package(one) for one in value)
+
+
+def _is_patterns(value: Any) -> bool:
+    return _is_texts(value) and all(_is_package(one.removesuffix(".*")) for one in value)
+
+
+def _is_globs(value: Any) -> bool:
+    return isinstance(value, list) and all(_is_folder(one) and "\\" not in one for one in value)
 
 
 def _is_folder(value: Any) -> bool:

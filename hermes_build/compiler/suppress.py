@@ -11,13 +11,21 @@ from hermes_build.compiler.load import Suppression
 from hermes_build.compiler.project import Lint
 
 LINT = "HB12"
+BUNDLING = "HB8"
+"""Findings that only ``hermes-build bundle`` makes, and that are not missed by other commands."""
+
+_JUDGED_BY_PEOPLE = ("HB8101", "HB8102", "HB8109", "HB8110")
+"""Errors that say what looks wrong: somebody who knows better may say so, with a reason."""
+
 # HB1208 is no matter of taste: the import of such a handler fails.
 _ALWAYS = ("HB1208", "HB1290", "HB1291", "HB1292", "HB1293")
 
 
 def suppressible(code: str) -> bool:
-    """Whether a code may be suppressed: lint rules and warnings may, other errors may not."""
-    return code not in _ALWAYS and (code.startswith(LINT) or CODES[code].severity != "error")
+    """Whether a code may be suppressed: lint rules and warnings may, most other errors may not."""
+    if code in _ALWAYS:
+        return False
+    return code.startswith(LINT) or code in _JUDGED_BY_PEOPLE or CODES[code].severity != "error"
 
 
 class Suppressions:
@@ -91,7 +99,8 @@ class Suppressions:
         findings = Findings()
         for one in self._inline:
             for code in one.codes:
-                if code in CODES and suppressible(code) and (one, code) not in self._used:
+                known = code in CODES and suppressible(code) and not code.startswith(BUNDLING)
+                if known and (one, code) not in self._used:
                     findings.add(
                         "HB1291",
                         f"the suppression of {code} hides nothing",
@@ -99,7 +108,7 @@ class Suppressions:
                         help=("take it out",),
                     )
         for row in self._lint.ignore:
-            if row not in self._used:
+            if row not in self._used and not row.code.startswith(BUNDLING):
                 findings.add(
                     "HB1291",
                     f"the suppression of {row.code} in {row.files} hides nothing",

@@ -57,6 +57,18 @@ def config_schema() -> JsonObject:
                 "enum": list(MODELS),
                 "default": "typed-dict",
             },
+            "bundle-modules": listed(
+                "Modules that are imported by computed names, for `hermes-build bundle`.",
+                {"type": "string", "pattern": MODULE.replace("$", "([.][*])?$")},
+                default=[],
+                examples=[["handlers.plugins.*"]],
+            ),
+            "bundle-data": listed(
+                "Data files that handlers read, as globs in the source folder.",
+                {"type": "string", "pattern": folder["pattern"].replace("^", r"^(?!.*\\)", 1)},
+                default=[],
+                examples=[["handlers/data/*.json"]],
+            ),
             "lint": closed(
                 "Which findings are wanted.",
                 {
