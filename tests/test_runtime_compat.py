@@ -222,6 +222,17 @@ def test_long_results_come_back_whole(host: Host) -> None:
     assert host.stand_in.dispatch("write_file", {"path": "a"}) == "x" * 200_000
 
 
+def test_a_tool_that_was_called_before_has_no_limit_either(tmp_path: Path) -> None:
+    record = tool("read_file", max_result_chars=50, handler="external")
+    registry = write_program(tmp_path, [record]).registry
+    registry.register("read_file", handler=lambda args, **context: "x" * 200_000)
+    assert len(registry.call("read_file", {"path": "a"})) < 200_000
+    name = f"late_{next(_numbers)}"
+    module = compat.install(registry, name)
+    assert module.registry.dispatch("read_file", {"path": "a"}) == "x" * 200_000
+    del sys.modules[name]
+
+
 def test_a_schema_is_one_object_until_something_changes(host: Host) -> None:
     host.stand_in.register("read_file", "file", None, lambda args, **context: "")
     first = host.stand_in.get_schema("read_file")

@@ -85,7 +85,9 @@ def install(registry: ToolRegistry, name: str = MODULE) -> ModuleType:
             f"{name!r} is imported already; call install() before anything that imports it."
         )
     package, _, last = name.rpartition(".")
-    registry.shortens_results = False
+    with registry._lock:
+        registry.shortens_results = False
+        registry._changed()  # tools that were called before have their limits from then
     stand_in = StandIn(registry)
 
     def discover_builtin_tools(tools_dir: Path | str | None = None) -> list[str]:
@@ -133,7 +135,7 @@ class StandIn:
         # By tool: what its registration said that no spec says.
         self._variables: dict[str, list[str]] = {}
         self._descriptions: dict[str, str] = {}
-        self._schemas: tuple[int, dict[str, dict[str, Any] | None]] = (-1, {})
+        self._known = _Known(-1)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.compiled, name)
@@ -191,6 +193,7 @@ class StandIn:
             self.compiled.register(name, override=override, **options)
         self._variables[name] = list(requires_env or ())
         self._descriptions[name] = description
+        self._known = _Known(-1)
 
     def deregister(self, name: str) -> None:
         """Take a tool out. A plugin takes out its own, and others with the operator's consent.
@@ -225,26 +228,30 @@ class StandIn:
     # Looking.
 
     def get_entry(self, name: str) -> ToolEntry | None:
-        """A tool's spec and handler, with the description and variables of its registration."""
-        entry = self.compiled.get_entry(name)
-        if entry is not None:
-            entry.description = self._descriptions.get(name) or entry.description
-            entry.requires_env = list(self._variables.get(name) or entry.requires_env)
-        return entry
+        """A tool's spec and handler, with the description and variables of its registration.
+
+        It is one object for all callers until something changes: the program asks all the time.
+        """
+        known = self._current()
+        if name not in known.entries:
+            entry = self.compiled.get_entry(name)
+            if entry is not None:
+                entry.description = self._descriptions.get(name) or entry.description
+                entry.requires_env = list(self._variables.get(name) or entry.requires_env)
+            known.entries[name] = entry
+        return known.entries[name]
 
     def get_schema(self, name: str) -> dict[str, Any] | None:
-        """``{"name", "description", "parameters"}`` as declared, one object for all callers.
+        """``{"name", "description", "parameters"}`` as declared; one object, as `get_entry`."""
+        entry = self.get_entry(name)
+        return None if entry is None else entry.schema
 
-        The program looks at it in every call, and does not change it.
-        """
-        generation = self.compiled.generation
-        kept, schemas = self._schemas
-        if kept != generation:
-            schemas = {}
-            self._schemas = (generation, schemas)
-        if name not in schemas:
-            schemas[name] = self.compiled.get_schema(name)
-        return schemas[name]
+    def _current(self) -> _Known:
+        """What was looked up since the last change."""
+        known = self._known
+        if known.generation != self.compiled.generation:
+            known = self._known = _Known(self.compiled.generation)
+        return known
 
     def get_available_toolsets(self) -> dict[str, dict[str, Any]]:
         """As the compiled registry, with the variables that registrations name."""
@@ -310,6 +317,16 @@ class StandIn:
             return False
         bound = self.compiled._bindings.get(name)
         return bound is None or self._plugin_in(bound.module) is plugin
+
+
+class _Known:
+    """What was looked up in one state of the registry."""
+
+    __slots__ = ("entries", "generation")
+
+    def __init__(self, generation: int) -> None:
+        self.generation = generation
+        self.entries: dict[str, ToolEntry | None] = {}
 
 
 def _folder(package: str) -> Path:
