@@ -98,7 +98,9 @@ def _keep(store: ResultStore | None, tool: str, call_id: str, text: str) -> Stor
     try:
         kept = store.save(tool, call_id, text)
         return Stored(utf8(kept.place), utf8(kept.reader), utf8(kept.note))
-    except Exception as error:  # a store is foreign code; a result is worth more than its rest
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a store is foreign code; a result outweighs what is cut off
         from logging import getLogger
 
         from hermes_build.runtime.errors import describe
