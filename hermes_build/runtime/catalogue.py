@@ -20,7 +20,21 @@ from hermes_build.runtime.errors import CatalogueError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any
+    from typing import Any, Protocol
+
+    class Positioned(Protocol):
+        """What a catalogue is read from, from any thread."""
+
+        @property
+        def size(self) -> int:
+            """How many bytes there are."""
+
+        def read(self, position: int, size: int) -> bytes:
+            """Up to ``size`` bytes from a position; fewer at the end only."""
+
+        def close(self) -> None:
+            """Close it; nothing can be read after that."""
+
 
 _BLOCK = 4096
 """Bytes read before and after a place where a line is looked for; a record is about half of it."""
@@ -31,6 +45,9 @@ _COMPILE = "Run `hermes-build compile`."
 class Catalogue:
     """One catalogue file, open for reading.
 
+    ``file`` reads it where it is part of a larger one, such as a bundle; ``path`` then names it in
+    messages and no more.
+
     Raises:
         CatalogueError: when the file is missing, empty, of another format, or not the one with
             ``digest`` (the hexadecimal SHA-256 that the generated registry states).
@@ -38,9 +55,9 @@ class Catalogue:
 
     __slots__ = ("_file", "_first", "path")
 
-    def __init__(self, path: str, digest: str) -> None:
+    def __init__(self, path: str, digest: str, file: Positioned | None = None) -> None:
         self.path = path
-        self._file = _File(path)
+        self._file = _File(path) if file is None else file
         _, self._first, line = self._line_at(0, 0)
         # Two substrings decide without a JSON parser; only a header that differs is worth parsing.
         if (
@@ -83,6 +100,10 @@ class Catalogue:
                 f"{self.path} was changed after it was compiled: its records are not those of its "
                 f"digest. {_COMPILE}"
             )
+
+    def close(self) -> None:
+        """Close the file; nothing can be read after that."""
+        self._file.close()
 
     def _walk(self, prefix: str) -> Iterator[tuple[str, bytes]]:
         wanted = prefix.encode()
@@ -234,9 +255,9 @@ class _File:
         """Up to ``size`` bytes from a position; fewer at the end of the file only."""
         try:
             with self._lock:
-                # A program that becomes a daemon closes every descriptor, and the number may be
-                # another file's by now.
-                if not os.path.samestat(os.fstat(self._descriptor), self._status):
+                if self._descriptor < 0:
+                    raise CatalogueError(f"{self._path} was closed, and its registry with it.")
+                if not self._is_ours():
                     raise OSError
                 return self._read(position, size)
         except OSError as error:
@@ -244,6 +265,21 @@ class _File:
                 f"{self._path} was closed behind the registry's back; import the generated "
                 "registry after the program has become a daemon."
             ) from error
+
+    def close(self) -> None:
+        """Close the file, where nobody else has."""
+        with self._lock:
+            try:
+                if self._descriptor >= 0 and self._is_ours():
+                    os.close(self._descriptor)
+            except OSError:
+                pass
+            self._descriptor = -1
+
+    def _is_ours(self) -> bool:
+        # A program that becomes a daemon closes every descriptor, and the number may be another
+        # file's by now.
+        return os.path.samestat(os.fstat(self._descriptor), self._status)
 
     if hasattr(os, "pread"):
 

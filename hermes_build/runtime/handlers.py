@@ -193,6 +193,13 @@ class Handlers(Changes):
 
     # What loading and registration keep here.
 
+    def module_name(self, module: str) -> str:
+        """The name under which a handler module is imported into this process.
+
+        It is another than the catalogue's where the program has a space of its own.
+        """
+        return module
+
     def handler_modules(self) -> dict[str, tuple[str, ...]]:
         """The handler modules that the compiler found, and the tools that each registers."""
         return {name: tuple(one["tools"]) for name, one in self._catalogue.records(MODULE)}

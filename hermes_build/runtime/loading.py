@@ -29,18 +29,19 @@ def import_handlers(registry: Handlers, module: str) -> None:
         HandlerImportError: naming the tools that are lost.
     """
     failure = registry._failures.get(module)
-    if failure is not None and module not in sys.modules:
+    own = registry.module_name(module)
+    if failure is not None and own not in sys.modules:
         raise failure.again()
     before = dict(registry._bindings)
     try:
         with _importing(registry):
-            import_module(module)
+            import_module(own)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # foreign code; a module may even call sys.exit()
         with registry._lock:
             for name, binding in list(registry._bindings.items()):
-                if binding.module == module and before.get(name) is not binding:
+                if binding.module == own and before.get(name) is not binding:
                     del registry._bindings[name]
             registry._changed()
         path, line = _where(error, registry.root)

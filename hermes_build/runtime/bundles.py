@@ -1,0 +1,205 @@
+"""Opening a bundle: its registry, in a space of its own, while the program runs.
+
+A program can have several open at once, two versions of one among them, and change from one to the
+other between two calls::
+
+    with open_bundle("agent-1.hermes") as old, open_bundle("agent-2.hermes") as new:
+        old.call("read_file", {"path": "a.txt"})
+        new.call("read_file", {"path": "a.txt"})
+
+Opening imports nothing of the bundle: its handlers are imported when they are first called, as
+those of every registry are (`hermes_build.bundle.isolation` says how, and what differs). They see
+the `hermes_build.runtime` of the program that opens the bundle, and its installed packages.
+"""
+
+from __future__ import annotations
+
+import os
+
+from hermes_build.bundle.archive import Archive
+from hermes_build.bundle.format import PROGRAM, BundleError
+from hermes_build.layout import CATALOGUE
+from hermes_build.runtime.catalogue import Catalogue, check_format
+from hermes_build.runtime.errors import CatalogueError
+from hermes_build.runtime.registry import ToolRegistry
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
+
+    from hermes_build.bundle.isolation import Space
+    from hermes_build.bundle.verifying import Opened
+    from hermes_build.signing.keys import PublicKey
+
+
+def open_bundle(
+    path: str | os.PathLike[str],
+    *,
+    keys: Sequence[PublicKey] = (),
+    threshold: int = 1,
+    require_signature: bool = False,
+    verify: bool = True,
+) -> BundledRegistry:
+    """Open a bundle, and return its registry.
+
+    The file is held open: one that replaces it changes nothing, and whatever is read of it later
+    is held against the manifest. Of a folder every file is read anew, and held against it too.
+
+    Args:
+        path: an archive, or the folder that one was unpacked to.
+        keys: public keys (`hermes_build.signing.keys`). Where any are given, the bundle must be
+            signed with ``threshold`` of them.
+        threshold: how many of the keys must have signed, from 1 on.
+        require_signature: refuse to open anything without keys, as where they come from a setting
+            that may be empty.
+        verify: hash every file now. False is for a bundle that was verified when it came in: then
+            opening reads the manifest alone.
+
+    Raises:
+        BundleError: what is at ``path`` is no bundle, is not whole, or is not signed as demanded.
+        CatalogueError: the bundle needs another version of hermes-build, which the message names.
+        SigningUnavailable: keys are given, and what checks signatures is not installed.
+        ValueError: the threshold is below 1 or above the number of keys, or ``require_signature``
+            is asked for without keys.
+        OSError: there is nothing at ``path``, or it cannot be read.
+    """
+    from hermes_build.bundle import verifying
+
+    if require_signature and not keys:
+        raise ValueError(
+            "a signature is required, and no keys are given that could have made it: give the "
+            "public keys of whom you trust"
+        )
+    opened = verifying.verify(path) if verify else verifying.open_files(path)
+    try:
+        if keys:
+            from hermes_build.signing.dsse import check
+
+            check(opened.manifest.to_bytes(), opened.signatures, keys, threshold)
+        runtime = opened.manifest.runtime
+        check_format(runtime.format, opened.path, runtime.needs)
+        registry = BundledRegistry(opened)
+        if verify and not isinstance(opened.container, Archive):
+            registry.verify()  # it was opened once more, and may be another by now
+        return registry
+    except BaseException:
+        opened.close()
+        raise
+
+
+class BundledRegistry(ToolRegistry):
+    """The registry of a bundle, for as long as that is open.
+
+    Attributes:
+        bundle: the open bundle, with its ``manifest``, ``digest`` and ``path``.
+    """
+
+    def __init__(self, bundle: Opened) -> None:
+        manifest = bundle.manifest
+        path = os.path.abspath(bundle.path)
+        name = f"{PROGRAM}{manifest.package.replace('.', '/')}/{CATALOGUE}"
+        if name not in manifest.files:
+            raise BundleError("HB8004", f"a bundle must hold {name}", name)
+        container = bundle.container
+        place = os.path.join(path, *name.split("/"))
+        part = _Part(container, name) if isinstance(container, Archive) else None
+        catalogue = Catalogue(place, manifest.registry, part)
+        super().__init__(catalogue, manifest.registry, os.path.join(path, PROGRAM[:-1]))
+        self.bundle = bundle
+        self._space: Space | None = None
+
+    @property
+    def space(self) -> Space:
+        """What the bundle's modules are imported in; it is made when it is first needed."""
+        if self._space is None:
+            from hermes_build.bundle.isolation import Space
+
+            with self._lock:
+                if self._space is None:
+                    mine = {"frozen": self._frozen}
+                    manifest = self.bundle.manifest
+                    space = Space(
+                        self.bundle,
+                        manifest.roots,
+                        self.bundle.digest[:12],
+                        path=self.bundle.path,
+                        base=PROGRAM,
+                        absent=dict(manifest.left_out),
+                        given={"hermes_build.runtime": mine, "hermes_build.runtime.registry": mine},
+                    )
+                    self.root = space.place
+                    self._space = space
+        return self._space
+
+    def module_name(self, module: str) -> str:
+        """The name under which a handler module is imported into this process."""
+        return self.space.private(module)
+
+    def close(self) -> None:
+        """Let go of the bundle: its file, its modules and what was made ready of its tools.
+
+        Calls that still run go on, and fail where they import more of the bundle or look at its
+        registry; so close it when the last has ended. A later call answers with an error, and what
+        else is asked of the registry raises `CatalogueError`.
+        """
+        with self._lock:
+            self._changed()
+            self._catalogue.close()
+            space = self._space
+        if space is not None:
+            space.close()
+        self.bundle.close()
+
+    def __enter__(self) -> BundledRegistry:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _frozen(self, file: str, catalogue: str = CATALOGUE, **stated: Any) -> BundledRegistry:
+        """What the bundle's own ``registry.py`` gets: this registry, which is open already."""
+        if stated.get("digest") != self._digest:
+            raise CatalogueError(
+                f"{file} was generated with another catalogue than the bundle's manifest names"
+            )
+        return self
+
+
+class _Part:
+    """One entry of an archive, read by position for as long as the archive is open."""
+
+    __slots__ = ("_archive", "_is_open", "_start", "_status", "size")
+
+    def __init__(self, archive: Archive, name: str) -> None:
+        entry = archive._entries[name]
+        self._archive = archive
+        self._start = entry.end - entry.size
+        self._status = os.fstat(archive._file._descriptor)
+        self._is_open = True
+        self.size = entry.size
+
+    def read(self, position: int, size: int) -> bytes:
+        """Up to ``size`` bytes from a position; fewer at the end only.
+
+        Raises:
+            CatalogueError: the archive was closed.
+        """
+        if not self._is_open:
+            raise CatalogueError(f"{self._archive.path} was closed, and its registry with it.")
+        file = self._archive._file
+        try:
+            # A program that becomes a daemon closes every descriptor, and the number may be another
+            # file's by now.
+            if not os.path.samestat(os.fstat(file._descriptor), self._status):
+                raise OSError
+            return file.read(self._start + position, max(min(size, self.size - position), 0))
+        except OSError as error:
+            raise CatalogueError(
+                f"{self._archive.path} was closed behind the registry's back; open the bundle "
+                "after the program has become a daemon."
+            ) from error
+
+    def close(self) -> None:
+        """Refuse to read any more; the archive itself stays open."""
+        self._is_open = False
