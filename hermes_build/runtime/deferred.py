@@ -16,6 +16,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from hermes_build.runtime.errors import Refusal, describe
+from hermes_build.runtime.grants import OWN_TOOLS
 from hermes_build.runtime.result import tool_error, tool_result
 from hermes_build.runtime.validation import Arguments
 
@@ -24,9 +25,7 @@ if TYPE_CHECKING:
 
     from hermes_build.runtime.session import Session
 
-SEARCH, DESCRIBE, CALL = "tool_search", "tool_describe", "tool_call"
-
-NAMES = (SEARCH, DESCRIBE, CALL)
+NAMES = SEARCH, DESCRIBE, CALL = OWN_TOOLS
 
 _WORD = re.compile(r"\w+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")

@@ -14,6 +14,7 @@ from hermes_build.runtime.errors import Refusal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from concurrent.futures import Future
     from typing import Any
 
     from hermes_build.runtime.callee import Callee
@@ -46,11 +47,14 @@ def call(self: ToolRegistry | Session, /, name: str, args: Any = None, **context
         except ValueError:  # the quick look met what is no JSON; the closer one says what it is
             arguments = tool.accept(args)
         result = tool.handler(arguments, **context) if context else tool.handler(arguments)
-        if result.__class__ is str and len(result) <= tool.limit and result.isascii():
+        if type(result) is str and len(result) <= tool.limit and result.isascii():
             return result
         return tool.shorten(tool.deliver(result), str(context.get("tool_call_id") or ""))
     except Refusal as refusal:
-        return _refused(refusal)
+        try:
+            return _refused(refusal)
+        except (TypeError, ValueError):  # a handler's own, with fields that JSON cannot hold
+            return _failed(self.begin(name, args, context), refusal)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a handler is foreign code; SystemExit must not end the agent
@@ -129,14 +133,21 @@ async def _execute_async(call: Call, tool: Callee) -> Any:
             tool.handler, call.arguments, call.context, tool.is_async, tool.timeout
         )
     # Middleware is plain code, and runs in a thread; what it goes on to runs where it belongs.
-    from asyncio import get_running_loop, run_coroutine_threadsafe
+    from asyncio import CancelledError, get_running_loop, run_coroutine_threadsafe
 
     loop = get_running_loop()
+    running: list[Future[Any]] = []
+    is_over = False
 
     def proceed(arguments: dict[str, Any]) -> Any:
+        if is_over:
+            raise CancelledError
         handled = ainvoke(tool.handler, arguments, call.context, tool.is_async, tool.timeout)
         future = run_coroutine_threadsafe(handled, loop)
+        running.append(future)
         try:
+            if is_over:  # between the look above and here
+                raise CancelledError
             return future.result()
         except BaseException:
             future.cancel()
@@ -145,7 +156,13 @@ async def _execute_async(call: Call, tool: Callee) -> Any:
     def wrapped(arguments: dict[str, Any]) -> Any:
         return hooks.execute(call, proceed)
 
-    return await ainvoke(wrapped, call.arguments, {}, False, None)
+    try:
+        return await ainvoke(wrapped, call.arguments, {}, False, None)
+    finally:
+        # A caller that is cancelled waits no more for middleware, which knows nothing of that.
+        is_over = True
+        for one in running:
+            one.cancel()
 
 
 def _caller_is_cancelled(error: BaseException) -> bool:
@@ -153,7 +170,9 @@ def _caller_is_cancelled(error: BaseException) -> bool:
     from asyncio import CancelledError, current_task
 
     task = current_task()
-    return isinstance(error, CancelledError) and task is not None and task.cancelling() > 0
+    # By its type, since what an exception says of its own class may raise.
+    is_cancellation = issubclass(type(error), CancelledError)
+    return is_cancellation and task is not None and task.cancelling() > 0
 
 
 def _is_traced() -> bool:

@@ -75,13 +75,12 @@ def changes_validation(record: Mapping[str, Any]) -> bool:
 class DynamicArguments:
     """The gate in front of a handler whose schema a running program rewrites: see `Arguments`."""
 
-    __slots__ = ("_made", "_record", "_registry", "_schema")
+    __slots__ = ("_made", "_record", "_registry")
 
     def __init__(self, registry: ToolRegistry, record: dict[str, Any]) -> None:
         self._registry = registry
         self._record = record
-        self._schema: dict[str, Any] | None = None
-        self._made: Arguments | None = None
+        self._made: tuple[dict[str, Any], Arguments] | None = None
 
     def fit_as_they_are(self, args: Any) -> bool:
         """Whether arguments can be handed on without a change."""
@@ -100,10 +99,10 @@ class DynamicArguments:
 
         schema = effective_schema(self._registry, self._record)
         made = self._made
-        if made is None or schema is not self._schema:
-            made = Arguments(self._record["name"], schema["parameters"])
-            self._made, self._schema = made, schema
-        return made
+        if made is None or made[0] is not schema:
+            # One assignment, so that threads never see the gate of one schema beside another.
+            self._made = made = (schema, Arguments(self._record["name"], schema["parameters"]))
+        return made[1]
 
 
 class _Broken(Exception):

@@ -185,6 +185,10 @@ class LoadError(SchemaDriftError):
         super().__init__(mismatches, "\n".join([headline, *(f"  {one}" for one in failures)]))
 
 
+_name_of = type.__dict__["__name__"].__get__
+"""The name of a class, also where its metaclass says another one, or fails at saying it."""
+
+
 def describe(error: BaseException) -> str:
     """The type and text of an exception on one line, also where its ``__str__`` fails."""
     try:
@@ -193,5 +197,5 @@ def describe(error: BaseException) -> str:
         raise
     except BaseException:  # foreign code: an exception may fail, or exit, at describing itself
         text = ""
-    name = type(error).__name__
+    name = _name_of(type(error))
     return f"{name}: {text}" if text else name

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hermes_build.runtime.errors import UnknownToolset
 
 if TYPE_CHECKING:
+    from hermes_build.runtime.overlay import Overlay
     from hermes_build.runtime.registry import ToolRegistry
     from hermes_build.runtime.session import Session
 
@@ -16,14 +17,22 @@ TAG = "tag:"
 """What a name in ``disabled`` begins with that stands for every tool with a tag."""
 
 
+OWN_TOOLS = ("tool_search", "tool_describe", "tool_call")
+"""The names of the tools that a session with deferred tools has of its own."""
+
+_ATTEMPTS = 3
+"""How often tools are resolved while the registry keeps changing; then it has to wait."""
+
+
 @dataclass(frozen=True, slots=True)
 class Grants:
-    """The tools of a session in one state of its registry: names, sorted, and as a set.
+    """The tools of a session in one ``state`` of its registry: names, sorted, and as a set.
 
     ``deferred`` are those of them that are not listed.
     """
 
     generation: int
+    state: Overlay
     names: tuple[str, ...]
     tools: frozenset[str]
     deferred: tuple[str, ...]
@@ -83,7 +92,17 @@ class Rules:
         Raises:
             UnknownToolset: with the nearest name.
         """
-        generation = self.registry.generation
+        registry = self.registry
+        for _ in range(_ATTEMPTS):
+            # Each name is looked up by itself, and between two of them everything may change.
+            generation, state = registry.generation, registry._overlay
+            grants = self._resolved(generation, state, strict)
+            if registry._overlay is state:
+                return grants
+        with registry._lock:
+            return self._resolved(registry.generation, registry._overlay, strict)
+
+    def _resolved(self, generation: int, state: Overlay, strict: bool) -> Grants:
         if self.enabled is None:
             granted = set(self.registry.get_all_tool_names())
         else:
@@ -92,9 +111,13 @@ class Rules:
             granted.difference_update(self._tools(name, strict, tags=True))
         if self.within is not None:
             granted.intersection_update(self.within.names)
+        if self.defers and not strict:
+            # Names that the session's own three tools have; registered later, nobody could call it.
+            granted.difference_update(OWN_TOOLS)
         deferred = {tool for name in self.defers for tool in self._tools(name, strict)}
         return Grants(
             generation,
+            state,
             tuple(sorted(granted)),
             frozenset(granted),
             tuple(sorted(granted & deferred)),
@@ -104,6 +127,8 @@ class Rules:
         """Every rule that speaks of a tool, as whether it lets it in and its sentence."""
         if self.within is not None and not self.within.grants(tool):
             yield False, "the session that this one is within does not have it"
+        if self.defers and tool in OWN_TOOLS:
+            yield False, "the session has a tool of its own by that name, for its deferred ones"
         for name in self.disabled:
             if tool in self._tools(name, strict=False, tags=True):
                 yield False, f"{self._described(name, tool)} is disabled, which is applied last"

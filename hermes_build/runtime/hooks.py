@@ -228,6 +228,15 @@ def _outcome(call: Call) -> dict[str, Any]:
 
 def _derive_status(call: Call) -> None:
     """Tell an error that a handler returned, as `tool_error` makes it, from a result."""
+    try:
+        _look_for_error(call)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # what an envelope holds is foreign, down to its truth
+        _log(f"The result of {call.tool_name} cannot be looked at", error)
+
+
+def _look_for_error(call: Call) -> None:
     result = call.result
     if call.status != "ok":
         return
@@ -242,9 +251,10 @@ def _derive_status(call: Call) -> None:
         except (ValueError, RecursionError):
             return
     if isinstance(result, dict) and result.get("error"):
+        message = str(result["error"])
         call.status = "error"
         call.error_type = "tool_error"
-        call.error_message = str(result["error"])
+        call.error_message = message
 
 
 def _block(answer: Any, tool: str) -> str | None:

@@ -46,7 +46,7 @@ class Listing:
         self._dynamic: list[tuple[dict[str, Any], dict[str, Any]]] = []
         found: list[dict[str, Any]] = []
         for name in grants.names:
-            record = registry.find(name)
+            record = registry._find(grants.state, name)
             if record is None or name in deferred:
                 continue
             requires = record.get("requires", {})

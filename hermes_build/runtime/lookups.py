@@ -41,6 +41,10 @@ class Lookups:
         def availability(self) -> Availability:
             """What is known of the tools' surroundings."""
 
+        @property
+        def default_max_result_chars(self) -> float:
+            """How many characters a result may have where its tool does not say."""
+
         def check_of(self, record: dict[str, Any]) -> Callable[[], bool] | None:
             """A tool's check function."""
 
@@ -113,7 +117,7 @@ class Lookups:
         declared: float | None = (record or {}).get("max_result_chars")
         if declared is not None:
             return declared
-        return DEFAULT_RESULT_CHARS if default is None else default
+        return self.default_max_result_chars if default is None else default
 
     def get_registered_toolset_names(self) -> list[str]:
         """The names of the toolsets that own tools, sorted."""

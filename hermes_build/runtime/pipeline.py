@@ -55,19 +55,29 @@ def steps(call: Call) -> Generator[Callee, Any, Any]:
 
 def settle(call: Call, error: BaseException) -> None:
     """Make the result of a call that something was raised in."""
-    if isinstance(error, Refusal):
-        call.fail(error.kind, error.message, **error.fields)
+    try:
+        _tell(call, error)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as worse:  # an exception may fail at whatever it is asked
+        _tell_plainly(call, f"{describe(error)} (and then {describe(worse)})")
+
+
+def _tell(call: Call, error: BaseException) -> None:
+    # What an exception says of its own class may be a lie, or raise.
+    kind = type(error)
+    if issubclass(kind, Refusal):
+        call.fail(error.kind, error.message, **error.fields)  # type: ignore[attr-defined]
         return
     from logging import getLogger
 
     log = getLogger("hermes_build.runtime")
-    if isinstance(error, HandlerTimeout):
-        message = f"Tool {call.tool_name} timed out: no result within {error.seconds:g} s."
+    if issubclass(kind, HandlerTimeout):
+        seconds: float = error.seconds  # type: ignore[attr-defined]
+        message = f"Tool {call.tool_name} timed out: no result within {seconds:g} s."
         log.warning("%s", message)
         call.fail("timeout", message)
         return
-    from hermes_build.runtime.sanitising import sanitise
-
     text = describe(error)
     try:
         log.error("Tool %s failed: %s", call.tool_name, text, exc_info=error)
@@ -75,6 +85,12 @@ def settle(call: Call, error: BaseException) -> None:
         raise
     except BaseException:  # one that cannot be printed must not break the call that reports it
         log.error("Tool %s failed: %s", call.tool_name, text)
+    _tell_plainly(call, text)
+
+
+def _tell_plainly(call: Call, text: str) -> None:
+    from hermes_build.runtime.sanitising import sanitise
+
     call.fail("handler_exception", sanitise(f"Tool execution failed: {text}"))
 
 
@@ -92,6 +108,9 @@ def _demand_grant(call: Call) -> None:
 def _find(call: Call) -> Callee:
     call.callee = tool = call.registry.prepare(call.tool_name)
     call.tool_name = tool.name
+    # What has the name may be another tool by now than when it was granted.
+    if call.session is not None and not call.session.grants(tool.name):
+        raise Refusal(call.session.denial(tool.name), kind="not_granted")
     return tool
 
 

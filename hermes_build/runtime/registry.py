@@ -70,8 +70,7 @@ class ToolRegistry(Handlers, Reports):
     """A program's tools: what they are, who handles them, and the way to call them.
 
     ``root`` is the folder that places in messages are relative to. ``store`` keeps the text of
-    results that are too long for a model, where the host program sets one. ``shortens_results`` is
-    False in a program that deals with long results itself.
+    results that are too long for a model, where the host program sets one.
     """
 
     def __init__(self, catalogue: Catalogue, digest: str, root: str) -> None:
@@ -82,8 +81,32 @@ class ToolRegistry(Handlers, Reports):
         self._availability: Availability | None = None
         self._sessions: WeakSet[Session] | None = None
         self.store: ResultStore | None = None
-        self.shortens_results = True
-        self.default_max_result_chars: float = DEFAULT_RESULT_CHARS
+        self._shortens_results = True
+        self._default_max_result_chars: float = DEFAULT_RESULT_CHARS
+
+    # How long a result may be.
+
+    @property
+    def shortens_results(self) -> bool:
+        """Whether long results are replaced by previews; False where the program does so itself."""
+        return self._shortens_results
+
+    @shortens_results.setter
+    def shortens_results(self, shortens: bool) -> None:
+        with self._lock:
+            self._shortens_results = shortens
+            self._forget()  # tools that are ready have their limits with them
+
+    @property
+    def default_max_result_chars(self) -> float:
+        """How many characters a result may have where its tool does not say."""
+        return self._default_max_result_chars
+
+    @default_max_result_chars.setter
+    def default_max_result_chars(self, limit: float) -> None:
+        with self._lock:
+            self._default_max_result_chars = limit
+            self._forget()
 
     # Calling.
 
@@ -175,22 +198,27 @@ class ToolRegistry(Handlers, Reports):
 
         The arguments are those of `hermes_build.runtime.session.Session`.
         """
-        from weakref import WeakSet
-
         from hermes_build.runtime.session import Session
 
-        session = Session(
+        return Session(
             self, enabled, disabled, session_id=session_id, deferred=deferred, within=within
         )
+
+    def _enlist(self, session: Session) -> None:
+        """Remember a session, which keeps tools that are ready and has to hear of changes."""
+        from weakref import WeakSet
+
         with self._lock:
             if self._sessions is None:
                 self._sessions = WeakSet()
             self._sessions.add(session)
-        return session
 
     def _changed(self) -> None:
         """Forget what was made ready, at the end of a change and under the lock."""
         super()._changed()
+        self._forget()
+
+    def _forget(self) -> None:
         self._callees = {}
         self._ready = {}
         for session in self._sessions or ():

@@ -120,13 +120,14 @@ def deliver(tool: str, result: Any, output: Output | None) -> Any:
     Raises:
         Refusal: for a result of a kind that cannot be delivered.
     """
-    if isinstance(result, str):
+    kind = type(result)  # what a value says of its own class may be a lie
+    if issubclass(kind, str):
         # A member of an enumeration is text as well, and prints as something else.
-        text = utf8(result if type(result) is str else str.__str__(result))
+        text = utf8(result if kind is str else str.__str__(result))
         if output is not None:
             _check_text(tool, text, output)
         return text
-    if isinstance(result, dict) and result.get("_multimodal") is True:
+    if issubclass(kind, dict) and result.get("_multimodal") is True:
         if isinstance(result.get("content"), list):
             return result
         _break_contract(tool, result, "a multimodal envelope needs a list `content`")

@@ -66,6 +66,7 @@ class Session:
             from hermes_build.runtime.deferred import Deferred
 
             self._deferred = Deferred(self)
+        registry._enlist(self)
 
     # What is granted.
 
@@ -172,13 +173,13 @@ class Session:
         context.setdefault("session_id", self.session_id)
         return context
 
-    def begin(self, name: str, args: Any, context: dict[str, Any]) -> Call:
+    def begin(self, name: Any, args: Any, context: dict[str, Any]) -> Call:
         """A call of this session that is about to go through the pipeline."""
         registry = self.registry
         # Looked up in this order, a change in between leaves what was found with the old state: the
         # registry empties its own tools before those of its sessions.
         mine = self._ready
-        ready = registry._ready.get(name)
+        ready = registry._ready.get(name) if isinstance(name, str) else None
         if ready is not None and self.grants(ready.name):
             mine[name] = ready
         return Call(registry, self, name, args, context)

@@ -1,0 +1,483 @@
+"""Faults of calls that somebody reported, and their kin: a call is answered, and told truly."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import MagicMock
+
+import pytest
+
+from hermes_build.runtime import FolderStore, Session, ToolRegistry, tool_error, tool_result
+from hermes_build.runtime.errors import HandlerTimeout, Refusal
+from tests.contract.programs import error_of, fields_of, offer, one_tool, says, several
+
+Ask = Callable[[ToolRegistry, dict[str, Any]], Any]
+
+WAYS: dict[str, Ask] = {
+    "call": lambda registry, args: registry.call("t", args),
+    "acall": lambda registry, args: asyncio.run(registry.acall("t", args)),
+    "session": lambda registry, args: registry.session().call("t", args),
+}
+
+
+@pytest.fixture(params=WAYS, name="ask")
+def fixture_ask(request: pytest.FixtureRequest) -> Ask:
+    return WAYS[request.param]
+
+
+def raises(error: BaseException) -> Callable[..., str]:
+    def handler(args: dict[str, Any], **context: Any) -> str:
+        raise error
+
+    return handler
+
+
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise RuntimeError("no words")
+
+
+class Exiting(Exception):
+    def __str__(self) -> str:
+        raise SystemExit(4)
+
+
+class Classless(Exception):
+    @property
+    def __class__(self) -> Any:
+        raise RuntimeError("no class")
+
+    @__class__.setter
+    def __class__(self, _: Any) -> None: ...
+
+
+class Liar(Exception):
+    __class__ = Refusal  # type: ignore[assignment]
+
+
+class LateLiar(Exception):
+    __class__ = HandlerTimeout  # type: ignore[assignment]
+
+
+class Nameless(type):
+    @property
+    def __name__(cls) -> str:
+        raise RuntimeError("no name")
+
+
+class OfNameless(Exception, metaclass=Nameless):
+    pass
+
+
+class Spoilt(HandlerTimeout):
+    seconds = "soon"  # type: ignore[assignment]
+
+    def __init__(self) -> None:
+        Exception.__init__(self, "spoilt")
+
+
+RAISED: dict[str, tuple[BaseException, str]] = {
+    "SystemExit in a handler": (SystemExit(3), "SystemExit"),
+    "CancelledError in a handler": (asyncio.CancelledError(), "CancelledError"),
+    "GeneratorExit in a handler": (GeneratorExit(), "GeneratorExit"),
+    "StopIteration in a handler": (StopIteration(1), "StopIteration"),
+    "StopAsyncIteration in a handler": (StopAsyncIteration(), "StopAsyncIteration"),
+    "a group with an interrupt": (BaseExceptionGroup("g", [KeyboardInterrupt()]), "Group: g"),
+    "an exception whose text fails": (Mute(), "Mute"),
+    "an exception whose text exits": (Exiting(), "Exiting"),
+    "an exception whose class fails": (Classless("x"), "Classless: x"),
+    "an exception that lies about its class": (Liar("x"), "Liar: x"),
+    "an exception that lies about being late": (LateLiar("x"), "LateLiar: x"),
+    "an exception whose class has no name": (OfNameless("x"), "OfNameless: x"),
+    "a time-out without seconds": (Spoilt(), "Spoilt"),
+    "a refusal with a field called error": (Refusal("no", error="yes"), "Refusal: no"),
+    "a refusal with fields that JSON lacks": (Refusal("no", x=object()), "Refusal: no"),
+    "a refusal with half a character": (Refusal("a\ud800b"), "a\ufffdb"),
+    "half a character in the text": (ValueError("a\ud800b"), "a\ufffdb"),
+    "hermes-agent#38073 a key": (RuntimeError("sk-abcdef1234567890abcdef12"), "RuntimeError"),
+}
+
+
+@pytest.mark.parametrize("has_hooks", [False, True], ids=["plain", "hooks"])
+@pytest.mark.parametrize(("error", "told"), RAISED.values(), ids=RAISED)
+def test_whatever_is_raised_is_answered(
+    tmp_path: Path, ask: Ask, error: BaseException, told: str, has_hooks: bool
+) -> None:
+    registry = one_tool(tmp_path, raises(error))
+    seen: list[str] = []
+    if has_hooks:
+        registry.hooks.add("post_tool_call", lambda status: seen.append(status))
+    for _ in range(3):  # the long way first, the short way then
+        answer = error_of(ask(registry, {}))
+        assert told in answer
+        assert "sk-abcdef" not in answer
+    assert seen == ["error"] * 3 * has_hooks
+
+
+@pytest.mark.parametrize("name", [[], {}, set(), None, 5, b"t", "\ud800", "t\t{}", "x" * 99_999])
+def test_whatever_is_called_is_answered(tmp_path: Path, name: Any) -> None:
+    registry = one_tool(tmp_path, says("ran"))
+    session = registry.session()
+    assert session.call("t", {}) == "ran"
+    for caller in (registry, session):
+        error_of(caller.call(name, {}))
+        error_of(asyncio.run(caller.acall(name, {})))
+
+
+def coroutine() -> Any:
+    async def never() -> None: ...
+
+    return never()
+
+
+class TextAtHeart:
+    __class__ = str  # type: ignore[assignment]
+
+    def __len__(self) -> int:
+        return 0
+
+    def isascii(self) -> bool:
+        return True
+
+
+NO_RESULTS: dict[str, Callable[[], Any]] = {
+    "hermes-agent#19814 bytes": lambda: b"x",
+    "hermes-agent#19814 nothing": lambda: None,
+    "hermes-agent#19814 a number": lambda: 42,
+    "hermes-agent#19814 a coroutine": coroutine,
+    "a coroutine inside": lambda: {"a": [coroutine()]},
+    "a generator": lambda: (one for one in "ab"),
+    "a set": lambda: {1},
+    "not a number": lambda: {"a": float("nan")},
+    "not a number for a key": lambda: {float("nan"): 1},
+    "a tuple for a key": lambda: {(1, 2): 3},
+    "an integer beyond printing": lambda: {"a": 10**5000},
+    "an envelope without content": lambda: {"_multimodal": True},
+    "what only says that it is text": TextAtHeart,
+    "a double of text": lambda: MagicMock(spec=str),
+}
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("make", NO_RESULTS.values(), ids=NO_RESULTS)
+def test_what_is_no_result_breaks_the_contract(
+    tmp_path: Path, ask: Ask, make: Callable[[], Any]
+) -> None:
+    registry = one_tool(tmp_path, lambda args: make())
+    for _ in range(3):
+        answer = fields_of(ask(registry, {}))
+        assert answer["error_type"] == "tool_result_contract"
+        assert answer["tool"] == "t"
+
+
+def test_an_error_in_an_envelope_that_cannot_be_looked_at_leaves_the_envelope(
+    tmp_path: Path, ask: Ask
+) -> None:
+    class Truthless:
+        def __bool__(self) -> bool:
+            raise RuntimeError("neither")
+
+    envelope = {"_multimodal": True, "content": [], "error": Truthless()}
+    registry = one_tool(tmp_path, lambda args: envelope)
+    registry.hooks.add("post_tool_call", lambda result: None)
+    assert ask(registry, {}) is envelope
+
+
+OUTCOMES: dict[str, tuple[Callable[..., Any], str]] = {
+    "a result": (says("ok"), "ok"),
+    "an error that is returned": (says('{"error": "no"}'), "error"),
+    "an error that is raised": (raises(ValueError("no")), "error"),
+    "what is no result": (lambda args: 42, "error"),
+}
+
+
+@pytest.mark.parametrize(("handler", "status"), OUTCOMES.values(), ids=OUTCOMES)
+def test_hooks_hear_of_every_call(tmp_path: Path, ask: Ask, handler: Any, status: str) -> None:
+    """After hermes-agent#12922: no path of a call goes around them."""
+    registry = one_tool(tmp_path, handler)
+    heard: list[str] = []
+    registry.hooks.add("post_tool_call", lambda status: heard.append(status))
+    ask(registry, {})
+    assert heard == [status]
+    registry.hooks.add("pre_tool_call", lambda: {"action": "block", "message": "not now"})
+    assert error_of(ask(registry, {})) == "not now"
+    assert heard == [status, "blocked"]
+
+
+BLOCKING: dict[str, Callable[..., Any]] = {
+    "hermes-agent#41045 one argument": lambda tool_name: {"action": "block", "message": "no"},
+    "hermes-agent#41045 all arguments": lambda **_: {"action": "block", "message": "no"},
+    "a policy that fails": lambda args: args["nothing"],
+    "a policy that exits": lambda args: (_ for _ in ()).throw(SystemExit(1)),
+    "an answer of another form": lambda: "block",
+    "an answer that is False": lambda: False,
+}
+
+
+@pytest.mark.parametrize("hook", BLOCKING.values(), ids=BLOCKING)
+def test_a_policy_is_obeyed_or_the_call_is_blocked(tmp_path: Path, ask: Ask, hook: Any) -> None:
+    ran: list[Any] = []
+    registry = one_tool(tmp_path, lambda args: ran.append(args) or "ran")
+    registry.hooks.add("pre_tool_call", hook)
+    error_of(ask(registry, {}))
+    assert not ran
+
+
+def test_a_hook_that_could_never_be_called_is_refused_when_it_is_added(tmp_path: Path) -> None:
+    """After hermes-agent#41045."""
+    hooks = one_tool(tmp_path, says("ran")).hooks
+    with pytest.raises(ValueError, match="no argument 'name'"):
+        hooks.add("pre_tool_call", lambda name: None)
+    with pytest.raises(ValueError, match="is no hook"):
+        hooks.add("pre_call", lambda: None)
+
+
+SECRETS = {
+    "hermes-agent#38073 a key": "sk-proj-abcdefghijklmnopqrstuvwxyz0123456789",
+    "a url's password": "postgres://admin:hunter2hunter2@db/x",
+    "a cloud's key": "AKIAIOSFODNN7EXAMPLE",
+}
+
+
+@pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
+def test_a_credential_in_an_exception_is_masked(tmp_path: Path, ask: Ask, secret: str) -> None:
+    answer = ask(one_tool(tmp_path, raises(RuntimeError(f"failed with {secret}"))), {})
+    hidden = secret.partition("admin:")[2].partition("@")[0] or secret
+    assert hidden not in answer
+    assert "failed with" in answer
+
+
+def test_helpers_never_lose_what_they_are_given() -> None:
+    with pytest.raises(ValueError, match="error"):
+        tool_error("real", error="other")
+    with pytest.raises(ValueError, match="not both"):
+        tool_result({"a": 1}, b=2)
+    with pytest.raises(ValueError, match="JSON"):
+        tool_result({"a": float("nan")})
+    assert json.loads(tool_result(a="é")) == {"a": "é"}
+
+
+@pytest.mark.parametrize("output", [{"type": ["object", "null"]}, {"type": "array"}, True])
+def test_a_result_may_be_declared_of_any_type(tmp_path: Path, ask: Ask, output: Any) -> None:
+    """After modelcontextprotocol/typescript-sdk#1308."""
+    value = [1] if output == {"type": "array"} else None
+    registry = one_tool(tmp_path, lambda args: value, output_schema=output)
+    assert json.loads(ask(registry, {})) == value
+
+
+# Long results.
+
+
+def test_a_long_result_is_kept_whole_and_the_preview_names_its_reader(
+    tmp_path: Path, ask: Ask
+) -> None:
+    """After hermes-agent#22913 and hermes-agent#58009."""
+    text = "a line of text\n" * 14_000
+    registry = one_tool(tmp_path / "program", says(text), max_result_chars=2_000)
+    registry.store = FolderStore(tmp_path / "results", reader="read_file")
+    answer = ask(registry, {})
+    assert len(answer) <= 2_000
+    assert "read_file" in answer
+    (kept,) = (tmp_path / "results").iterdir()
+    assert kept.name in answer
+    assert kept.read_text() == text
+
+
+def test_a_limit_that_is_set_later_is_the_limit(tmp_path: Path) -> None:
+    """After hermes-agent#18946: a setting that is changed has its effect in this process."""
+    registry = one_tool(tmp_path, says("x" * 5_000))
+    session = registry.session()
+    for caller in (registry, session):
+        registry.default_max_result_chars = 100_000
+        assert [len(caller.call("t", {})) for _ in range(3)] == [5_000] * 3
+        registry.default_max_result_chars = 1_000
+        assert registry.get_max_result_size("t") == 1_000
+        assert len(caller.call("t", {})) <= 1_000
+        registry.shortens_results = False
+        assert len(caller.call("t", {})) == 5_000
+        registry.shortens_results = True
+        assert len(caller.call("t", {})) <= 1_000
+
+
+# What is granted, at the call.
+
+
+def test_what_was_found_by_another_way_is_refused(tmp_path: Path) -> None:
+    """After hermes-agent#46171 and hermes-agent#61184."""
+    registry = several(tmp_path)
+    session = registry.session(["full"], ["web"])
+    remote = {key: one for key, one in offer("fetch_b").items() if key != "toolset"}
+    registry.server("b").register_many([remote])
+    for name in ("fetch", "search", "fetch_b"):
+        assert "not in this session" in error_of(session.call(name, {}))
+        assert "not in this session" in error_of(asyncio.run(session.acall(name, {})))
+    denying = registry.session(None, ["mcp-b"])
+    assert "not in this session" in error_of(denying.call("fetch_b", {}))
+    # Neither does the refusal send the model to another server's tool.
+    assert "fetch" not in error_of(denying.call("fetch_b", {})).replace("fetch_b", "")
+
+
+def test_a_session_that_was_made_by_its_class_hears_of_changes_too(tmp_path: Path) -> None:
+    registry = several(tmp_path)
+    session = Session(registry, ["file"])
+    assert [session.call("read", {}) for _ in range(3)] == ["read"] * 3
+    blocked: list[str] = []
+    registry.hooks.add("pre_tool_call", lambda tool_name: blocked.append(tool_name))
+    session.call("read", {})
+    assert blocked == ["read"]
+    registry.deregister("read")
+    assert "Unknown tool" in error_of(session.call("read", {}))
+
+
+def test_a_name_that_changes_hands_during_a_call_is_not_granted_by_its_past(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    registry = several(tmp_path)
+    plugin = registry.plugin("p", allow_override=True)
+    session = registry.session(["web", "file"], ["terminal"])
+    prepare = registry.prepare
+
+    def and_meanwhile(name: str) -> Any:
+        if name == "fetch" and "fetch" not in plugin.names:
+            plugin.register(**offer("fetch", "terminal", handler=says("denied ran")), override=True)
+        return prepare(name)
+
+    monkeypatch.setattr(registry, "prepare", and_meanwhile)
+    assert "not in this session" in error_of(session.call("fetch", {}))
+
+
+def test_a_grant_is_of_one_state_however_the_registry_changes_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tool that moves from one denied place to another is granted at no moment."""
+    registry = several(tmp_path)
+    plugin = registry.plugin("p")
+    plugin.register(**offer("x", "left"))
+    plugin.register(**offer("stays", "right"))
+    plugin.register(**offer("keeps", "left"))
+    session = registry.session(["left"], ["right"])
+    resolve = registry.resolve_toolset
+    moved: list[str] = []
+
+    def and_meanwhile(name: str, **options: Any) -> list[str]:
+        found = resolve(name, **options)
+        if name == "left" and len(moved) < 2:
+            moved.append(name)
+            plugin.register(**offer("x", ("right", "third")[len(moved) - 1]), replace=True)
+        return found
+
+    monkeypatch.setattr(registry, "resolve_toolset", and_meanwhile)
+    plugin.register(**offer("another", "third"))  # so that grants are looked for again
+    assert session.names == ("keeps",)
+    assert moved == ["left", "left"]
+
+
+def test_a_listing_shows_one_state_however_the_registry_changes_meanwhile(tmp_path: Path) -> None:
+    registry = several(tmp_path)
+    plugin = registry.plugin("p")
+
+    def description(version: int) -> dict[str, Any]:
+        parameters = {"type": "object"}
+        return {"schema": {"description": f"Version {version}.", "parameters": parameters}}
+
+    def and_meanwhile() -> bool:
+        if turn.version == 1:
+            turn.version = 2
+            with registry.batch():
+                for name in ("b", "c"):
+                    plugin.register(**{**offer(name), **description(2)}, replace=True)
+        return True
+
+    turn = SimpleNamespace(version=1)
+    plugin.register(**{**offer("a", check_fn=and_meanwhile), **description(1)})
+    for name in ("b", "c"):
+        plugin.register(**{**offer(name), **description(1)})
+    session = registry.session(["extra"])
+    shown = [
+        {one["function"]["description"] for one in session.definitions()[1:]} for _ in range(2)
+    ]
+    assert turn.version == 2
+    assert shown == [{"Version 1."}, {"Version 2."}]
+
+
+# Cancelling.
+
+
+@pytest.mark.parametrize("has_middleware", [False, True], ids=["plain", "middleware"])
+def test_cancelling_the_caller_cancels_the_handler(tmp_path: Path, has_middleware: bool) -> None:
+    """After hermes-agent#17428."""
+    ended: list[str] = []
+
+    async def handler(args: dict[str, Any]) -> str:
+        try:
+            begun.set()
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            ended.append("cancelled")
+            finished.set()
+            raise
+        return "never"
+
+    async def main() -> None:
+        nonlocal begun, finished
+        begun, finished = asyncio.Event(), asyncio.Event()
+        calling = asyncio.create_task(registry.acall("t", {}))
+        await begun.wait()
+        calling.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await calling
+        await finished.wait()
+
+    begun = finished = asyncio.Event()
+    registry = one_tool(tmp_path, handler, is_async=True)
+    if has_middleware:
+        registry.hooks.add_execution_middleware(lambda proceed, call: proceed())
+    asyncio.run(main())
+    assert ended == ["cancelled"]
+
+
+def test_middleware_that_goes_on_after_its_call_is_over_runs_nothing(tmp_path: Path) -> None:
+    ran: list[Any] = []
+    going, gone = threading.Event(), threading.Event()
+
+    def slow(proceed: Any, call: Any) -> Any:
+        going.set()
+        over.wait()
+        try:
+            return proceed()
+        finally:
+            gone.set()
+
+    async def main() -> None:
+        calling = asyncio.create_task(registry.acall("t", {}))
+        await asyncio.to_thread(going.wait)
+        calling.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await calling
+        over.set()
+        await asyncio.to_thread(gone.wait)
+
+    over = threading.Event()
+    registry = one_tool(tmp_path, lambda args: ran.append(args) or "ran")
+    registry.hooks.add_execution_middleware(slow)
+    asyncio.run(main())
+    assert not ran
+
+
+def test_what_fails_at_being_logged_is_answered(
+    tmp_path: Path, ask: Ask, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After hermes-agent#50892: a line in a log ends no call."""
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise OSError("no space left")
+
+    monkeypatch.setattr(logging.getLogger("hermes_build.runtime"), "error", fail)
+    assert "no space left" in error_of(ask(one_tool(tmp_path, raises(ValueError("x"))), {}))
