@@ -19,6 +19,7 @@ import pytest
 from hermes_build.runtime import compat
 from hermes_build.runtime.errors import ConsentRequired, SchemaDriftError, ToolConflict
 from hermes_build.runtime.registry import ToolRegistry
+from hermes_build.runtime.stand_in import PLUGINS, StandIn
 from tests.runtime_program import READ_FILE, tool, toolset, write_program
 
 _numbers = itertools.count()
@@ -68,8 +69,8 @@ class Host:
     module: ModuleType
 
     @property
-    def stand_in(self) -> compat.StandIn:
-        found: compat.StandIn = self.module.registry
+    def stand_in(self) -> StandIn:
+        found: StandIn = self.module.registry
         return found
 
     def write(self, name: str, source: str) -> None:
@@ -206,7 +207,7 @@ def test_what_a_registration_says_beside_its_spec_is_shown_and_decides_nothing(
 def test_variables_are_named_where_a_toolset_is_unavailable(tmp_path: Path) -> None:
     record = tool("ask", toolset="web", requires={"check": True}, handler="external")
     registry = write_program(tmp_path, [record], toolsets=[toolset("web", ["ask"])]).registry
-    stand_in = compat.StandIn(registry)
+    stand_in = StandIn(registry)
     stand_in.register(
         "ask", "web", None, lambda args, **context: "", lambda: False, requires_env=["A_KEY"]
     )
@@ -317,7 +318,7 @@ class TestPlugins:
         self, host: Host
     ) -> None:
         source = PLUGIN.replace("{package}", host.package).replace("NAME", "'measure'")
-        namespace: dict[str, Any] = {"__name__": f"{compat.PLUGINS}.unannounced.tools"}
+        namespace: dict[str, Any] = {"__name__": f"{PLUGINS}.unannounced.tools"}
         exec(source, namespace)
         namespace["register"]()
         assert host.stand_in.dispatch("measure", {}) == "from the plugin"
