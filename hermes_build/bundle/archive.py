@@ -233,21 +233,34 @@ class Archive:
 
         What is wrong with the content is known after the last piece. Raises what `read` raises.
         """
+        crc = 0
+        for block in self._blocks(name):
+            crc = crc32(block, crc)
+            yield block
+        self._check_sum(name, crc)
+
+    def _blocks(self, name: str) -> Iterator[bytes]:
+        """The content of an entry, unjudged but for what stands before it."""
         entry = self._entries[name]
         head = entry.local()
-        place, left, crc = entry.offset + len(head), entry.size, 0
-        block = self._file.read(entry.offset, len(head) + min(left, _BLOCK))
+        place, left = entry.offset, entry.size
+        block = self._file.read(place, len(head) + min(left, _BLOCK))
         if not block.startswith(head):
-            _damaged(f"what stands before {name} is not what the directory says of it", name)
+            self._refuse_head(name)
         block = block[len(head) :]
+        place += len(head)
         while left:
-            crc = crc32(block, crc)
-            place, left = place + len(block), left - len(block)
             yield block
+            place, left = place + len(block), left - len(block)
             if left:
                 block = self._file.read(place, min(left, _BLOCK))
-        if crc != entry.crc:
+
+    def _check_sum(self, name: str, crc: int) -> None:
+        if crc != self._entries[name].crc:
             _damaged(f"the checksum of {name} is not that of its content", name)
+
+    def _refuse_head(self, name: str) -> NoReturn:
+        _damaged(f"what stands before {name} is not what the directory says of it", name)
 
     def digests(self) -> Iterator[tuple[str, str]]:
         """Every entry's name with the SHA-256 of its content, in the order of the archive.
@@ -260,7 +273,7 @@ class Archive:
             at = entry.offset - begin
             if at + len(head) + entry.size > len(block):
                 if entry.size > _BLOCK:
-                    yield name, _digest(self.pieces(name))
+                    yield name, self._large_digest(name)
                     continue
                 # The directory follows the last entry, and the block may reach into it.
                 begin, at = entry.offset, 0
@@ -269,10 +282,23 @@ class Archive:
             at += len(head)
             content = block[at : at + entry.size]
             if block[at - len(head) : at] != head:
-                _damaged(f"what stands before {name} is not what the directory says of it", name)
-            if crc32(content) != entry.crc:
-                _damaged(f"the checksum of {name} is not that of its content", name)
+                self._refuse_head(name)
+            self._check_sum(name, crc32(content))
             yield name, sha256(content).hexdigest()
+
+    def _large_digest(self, name: str) -> str:
+        """The SHA-256 of a large content, whose checksum another thread makes meanwhile."""
+        from concurrent.futures import ThreadPoolExecutor
+
+        hashed = sha256()
+        crc = 0
+        with ThreadPoolExecutor(1) as beside:
+            for block in self._blocks(name):
+                summing = beside.submit(crc32, block, crc)
+                hashed.update(block)
+                crc = summing.result()
+        self._check_sum(name, crc)
+        return hashed.hexdigest()
 
     def close(self) -> None:
         """Close the file; nothing can be read after that."""
@@ -378,13 +404,6 @@ def _name_difference(name: str, head: bytes, rest: bytes) -> NoReturn:
     if head[:4] == b"PK\1\2" and any(head[10:12]):
         _damaged(f"{name!r} is compressed", name)
     _damaged(f"the directory says of {name!r} what the writer of bundles never says", name)
-
-
-def _digest(pieces: Iterable[bytes]) -> str:
-    hashed = sha256()
-    for piece in pieces:
-        hashed.update(piece)
-    return hashed.hexdigest()
 
 
 def _damaged(what: str, name: str = "") -> NoReturn:
