@@ -16,8 +16,8 @@ from __future__ import annotations
 
 import os
 
-from hermes_build.bundle.archive import Archive
 from hermes_build.bundle.format import PROGRAM, BundleError
+from hermes_build.bundle.glance import Glance
 from hermes_build.layout import CATALOGUE
 from hermes_build.runtime.catalogue import Catalogue, check_format
 from hermes_build.runtime.errors import CatalogueError
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from hermes_build.bundle.glance import Held
     from hermes_build.bundle.isolation import Space
     from hermes_build.bundle.verifying import Opened
     from hermes_build.signing.keys import PublicKey
@@ -64,50 +65,58 @@ def open_bundle(
             is asked for without keys.
         OSError: there is nothing at ``path``, or it cannot be read.
     """
-    from hermes_build.bundle import verifying
-
     if require_signature and not keys:
         raise ValueError(
             "a signature is required, and no keys are given that could have made it: give the "
             "public keys of whom you trust"
         )
-    opened = verifying.verify(path) if verify else verifying.open_files(path)
+    glance = Glance(path)
     try:
-        if keys:
+        opened = glance.open(verify=verify) if verify or keys else None
+        if keys and opened is not None:
             from hermes_build.signing.dsse import check
 
             check(opened.manifest.to_bytes(), opened.signatures, keys, threshold)
-        runtime = opened.manifest.runtime
-        check_format(runtime.format, opened.path, runtime.needs)
-        registry = BundledRegistry(opened)
-        if verify and not isinstance(opened.container, Archive):
+        check_format(glance.format, glance.path, glance.needs)
+        registry = BundledRegistry(glance, opened)
+        if verify and glance.held is None:
             registry.verify()  # it was opened once more, and may be another by now
         return registry
     except BaseException:
-        opened.close()
+        glance.close()
         raise
 
 
 class BundledRegistry(ToolRegistry):
-    """The registry of a bundle, for as long as that is open.
+    """The registry of a bundle, for as long as that is open."""
 
-    Attributes:
-        bundle: the open bundle, with its ``manifest``, ``digest`` and ``path``.
-    """
-
-    def __init__(self, bundle: Opened) -> None:
-        manifest = bundle.manifest
-        path = os.path.abspath(bundle.path)
-        name = f"{PROGRAM}{manifest.package.replace('.', '/')}/{CATALOGUE}"
-        if name not in manifest.files:
-            raise BundleError("HB8004", f"a bundle must hold {name}", name)
-        container = bundle.container
-        place = os.path.join(path, *name.split("/"))
-        part = _Part(container, name) if isinstance(container, Archive) else None
-        catalogue = Catalogue(place, manifest.registry, part)
-        super().__init__(catalogue, manifest.registry, os.path.join(path, PROGRAM[:-1]))
-        self.bundle = bundle
+    def __init__(self, glance: Glance, bundle: Opened | None) -> None:
+        path = os.path.abspath(glance.path)
+        name = f"{PROGRAM}{glance.package.replace('.', '/')}/{CATALOGUE}"
+        part = None
+        if glance.held is not None:
+            place = glance.place_of(name)
+            if place is None:
+                raise BundleError("HB8004", f"a bundle must hold {name}", name)
+            part = _Part(glance.held, *place)
+        catalogue = Catalogue(os.path.join(path, *name.split("/")), glance.registry, part)
+        super().__init__(catalogue, glance.registry, os.path.join(path, PROGRAM[:-1]))
+        self._glance = glance
+        self._bundle = bundle
         self._space: Space | None = None
+
+    @property
+    def bundle(self) -> Opened:
+        """The open bundle, with its ``manifest``, ``digest`` and ``path``.
+
+        Raises:
+            BundleError: the bundle was not verified when it was opened, and is not whole.
+        """
+        if self._bundle is None:
+            with self._lock:
+                if self._bundle is None:
+                    self._bundle = self._glance.open()
+        return self._bundle
 
     @property
     def space(self) -> Space:
@@ -149,7 +158,6 @@ class BundledRegistry(ToolRegistry):
             space = self._space
         if space is not None:
             space.close()
-        self.bundle.close()
 
     def __enter__(self) -> BundledRegistry:
         return self
@@ -169,15 +177,12 @@ class BundledRegistry(ToolRegistry):
 class _Part:
     """One entry of an archive, read by position for as long as the archive is open."""
 
-    __slots__ = ("_archive", "_is_open", "_start", "_status", "size")
+    __slots__ = ("_held", "_start", "size")
 
-    def __init__(self, archive: Archive, name: str) -> None:
-        entry = archive._entries[name]
-        self._archive = archive
-        self._start = entry.end - entry.size
-        self._status = os.fstat(archive._file._descriptor)
-        self._is_open = True
-        self.size = entry.size
+    def __init__(self, held: Held, start: int, size: int) -> None:
+        self._held = held
+        self._start = start
+        self.size = size
 
     def read(self, position: int, size: int) -> bytes:
         """Up to ``size`` bytes from a position; fewer at the end only.
@@ -185,21 +190,12 @@ class _Part:
         Raises:
             CatalogueError: the archive was closed.
         """
-        if not self._is_open:
-            raise CatalogueError(f"{self._archive.path} was closed, and its registry with it.")
-        file = self._archive._file
         try:
-            # A program that becomes a daemon closes every descriptor, and the number may be another
-            # file's by now.
-            if not os.path.samestat(os.fstat(file._descriptor), self._status):
-                raise OSError
-            return file.read(self._start + position, max(min(size, self.size - position), 0))
+            size = max(min(size, self.size - position), 0)
+            return self._held.read(self._start + position, size)
         except OSError as error:
-            raise CatalogueError(
-                f"{self._archive.path} was closed behind the registry's back; open the bundle "
-                "after the program has become a daemon."
-            ) from error
+            raise CatalogueError(f"The registry of the bundle is gone: {error}.") from error
 
     def close(self) -> None:
-        """Refuse to read any more; the archive itself stays open."""
-        self._is_open = False
+        """Close the archive."""
+        self._held.close()
