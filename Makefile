@@ -38,7 +38,7 @@ FAILED = { echo "Installing packages failed: see pip's message above; make tries
 
 $(RUN): pyproject.toml | $(PY)
 	@echo "Installing hermes-build and what it needs"
-	@$(INSTALL) "pip>=25.1" && $(INSTALL) --editable ".[tools]" || $(FAILED)
+	@$(INSTALL) "pip>=25.1" && $(INSTALL) --editable ".[tools,sign]" || $(FAILED)
 	@touch $@
 
 $(DEV): $(RUN)

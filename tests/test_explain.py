@@ -28,6 +28,8 @@ from hermes_build.lock import render
 ROOT = Path(__file__).parents[1]
 
 _STATES = "tests/test_states.py::"
+_SIGNING = "tests/bundle/test_signing.py::"
+_STORE = "tests/bundle/test_store.py::"
 ELSEWHERE = {
     "HB0001": _STATES + "test_bytes_that_are_not_utf8_are_refused",
     "HB0011": _STATES + "test_a_very_large_file_is_refused",
@@ -39,6 +41,17 @@ ELSEWHERE = {
     "HB5005": _STATES + "test_a_lock_in_conflict_is_unreadable_until_it_is_deleted",
     "HB5008": "tests/test_tree.py::test_an_error_at_the_very_end_is_undone",
     "HB5009": _STATES + "test_the_module_of_a_deleted_spec_is_left_over_until_the_next_compile",
+    "HB8010": _SIGNING + "test_a_bundle_that_nobody_signed_is_refused",
+    "HB8011": _SIGNING + "test_an_envelope_that_is_none_is_refused",
+    "HB8012": _SIGNING + "test_a_signature_by_a_stranger_is_refused",
+    "HB8013": _SIGNING + "test_a_key_that_signs_under_the_id_of_another_is_refused",
+    "HB8014": _SIGNING + "test_a_threshold_counts_keys_and_not_signatures",
+    "HB8015": _SIGNING + "test_a_signature_of_another_bundle_is_refused_wherever_it_is_put",
+    "HB8016": _SIGNING + "test_another_signed_document_is_no_statement",
+    "HB8017": _SIGNING + "test_the_wrong_half_of_a_key_and_what_is_no_key_are_told_apart",
+    "HB8020": _STORE + "test_a_list_that_cannot_be_read_stops_every_change",
+    "HB8021": _STORE + "test_a_name_or_a_version_that_is_not_there_is_said",
+    "HB8022": _STORE + "test_there_is_nothing_before_the_oldest_version",
 }
 """Codes whose example no page can show as text, each with the test that covers it."""
 

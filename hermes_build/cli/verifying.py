@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 import click
 
 from hermes_build.cli.present import Report, counted, report_options
-
-if TYPE_CHECKING:
-    from hermes_build.bundle.format import BundleError
-    from hermes_build.compiler.diagnostics import Diagnostic
+from hermes_build.cli.refusing import refused
+from hermes_build.cli.trusting import Trust, say_unchecked, trust_options
 
 
 @click.command("verify")
@@ -22,12 +19,14 @@ if TYPE_CHECKING:
     metavar="SHA256",
     help="Refuse every bundle but the one of this digest, with or without `sha256:` before it.",
 )
+@trust_options
 @report_options
-def verify_command(path: str, digest: str, report: Report) -> int:
+def verify_command(path: str, digest: str, trust: Trust, report: Report) -> int:
     """Hold every file of a bundle against its manifest, and the manifest against the files.
 
     FILE is an archive that `bundle` made, FOLDER what one was unpacked to. Nothing of it is
-    imported, unpacked or written. Exit code 1 says that it is not the bundle that was made.
+    imported, unpacked or written. Exit code 1 says that it is not the bundle that was made, or not
+    one that the keys have signed; 2 that this could not be judged.
     """
     from hermes_build.bundle.format import BundleError
     from hermes_build.bundle.verifying import verify
@@ -35,12 +34,12 @@ def verify_command(path: str, digest: str, report: Report) -> int:
     try:
         with verify(path) as opened:
             _expect(digest, opened.digest)
+            signers = trust.check(opened)
             manifest = opened.manifest
+            if not signers:
+                say_unchecked(opened)
     except BundleError as error:
-        # What is in a bundle is not shown as source text: it may be anything.
-        from pathlib import Path
-
-        return report.show([_finding(error, path)], Path(os.devnull))
+        return refused(error, path, report)
     if report.form != "full":
         from pathlib import Path
 
@@ -52,6 +51,8 @@ def verify_command(path: str, digest: str, report: Report) -> int:
     )
     click.echo(f"{manifest.name} is whole: {', '.join(parts)}")
     click.echo(f"bundle sha256:{opened.digest}")
+    for line in signers:
+        click.echo(line)
     return 0
 
 
@@ -60,18 +61,3 @@ def _expect(wanted: str, found: str) -> None:
         from hermes_build.bundle.format import BundleError
 
         raise BundleError("HB8006", f"it is another bundle: its digest is sha256:{found}")
-
-
-def _finding(error: BundleError, path: str) -> Diagnostic:
-    """The finding that says what an error says; ``path`` is the bundle's."""
-    from hermes_build.compiler.codes import CODES
-    from hermes_build.compiler.diagnostics import Diagnostic, Span
-
-    return Diagnostic(
-        code=error.code,
-        severity=CODES[error.code].severity,
-        message=error.message,
-        span=Span(error.path) if error.path else None,
-        notes=(f"the bundle is {path}",),
-        help=(error.help,) if error.help else (),
-    )
