@@ -1,0 +1,214 @@
+"""What runs when Python is given an archive: ``python FILE call TOOL JSON``.
+
+The archive's own ``__main__.py``, whose text is `MAIN_TEXT`, imports this from the runtime inside
+it, and from nowhere else. The tools come from the archive too; the packages that they need are
+those of the Python that runs it.
+
+The archive verifies itself before it runs a tool. That finds damage, and not an archive that
+somebody made to deceive: whom it comes from, `hermes-build verify` decides before it is run.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+
+from hermes_build.bundle.format import BundleError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any, NoReturn
+
+    from hermes_build.runtime.bundles import BundledRegistry
+
+MAIN_TEXT = """\
+import os, sys
+path = os.path.dirname(os.path.abspath(__file__))
+# The runtime in here comes before every other that is installed, or was imported at start-up.
+sys.path[0] = os.path.join(path, "runtime")
+for name in [one for one in sys.modules if one.partition(".")[0] == "hermes_build"]:
+    del sys.modules[name]
+from hermes_build.bundle.entry import main
+sys.exit(main(path, sys.argv[1:]))
+"""
+"""The text of a bundle's ``__main__.py``."""
+
+_USAGE = """\
+usage: python {file} call TOOL [JSON]   call a tool; `-` reads the JSON from standard input
+       python {file} show [--json]      show what the bundle holds
+"""
+
+
+class _Undecided(Exception):
+    """What keeps a command from doing anything: printed, with exit code 2."""
+
+
+def main(path: str, argv: Sequence[str]) -> int:
+    """Run one command of the bundle at ``path``, and return the exit code.
+
+    The codes are those of ``hermes-build call``: 0 is well, 1 says that the result is an error, and
+    2 that nothing was called.
+    """
+    usage = _USAGE.format(file=os.path.basename(path))
+    try:
+        match list(argv):
+            case ["call", tool]:
+                return _call(path, tool, "{}")
+            case ["call", tool, arguments]:
+                return _call(path, tool, arguments)
+            case ["show"]:
+                return _show(path, as_json=False)
+            case ["show", "--json"]:
+                return _show(path, as_json=True)
+            case [] | ["-h"] | ["--help"]:
+                _print(usage)
+                return 0 if argv else 2
+        _say(usage)
+    except (_Undecided, BundleError, OSError) as error:
+        _say(f"error: {error}\n")
+        hint = getattr(error, "help", "")
+        if hint:
+            _say(f"hint: {hint}\n")
+    return 2
+
+
+def _open(path: str) -> BundledRegistry:
+    from hermes_build.runtime.bundles import open_bundle
+    from hermes_build.runtime.errors import CatalogueError
+
+    try:
+        return open_bundle(path)
+    except CatalogueError as error:
+        raise _Undecided(str(error)) from error
+
+
+def _call(path: str, tool: str, text: str) -> int:
+    args = _arguments(sys.stdin.buffer.read() if text == "-" else text)
+    with _open(path) as registry:
+        _demand(registry, "jsonschema_rs")
+        record = registry.find(tool)
+        if record is not None:
+            _demand_imports(registry, record["name"])
+        result = registry.call(tool, args)
+        shown = (
+            result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, indent=2)
+        )
+        _print(shown + "\n")
+        return int(_is_error(result))
+
+
+def _demand_imports(registry: BundledRegistry, tool: str) -> None:
+    """Import a tool's handler, and say what to install where it needs what is not there.
+
+    Other faults of the handler are for the call to tell.
+    """
+    try:
+        registry.binding(tool)
+    except (ImportError, LookupError) as error:
+        cause: BaseException | None = error
+        while cause is not None:
+            if isinstance(cause, ModuleNotFoundError) and cause.name:
+                _lacking(registry, cause.name.partition(".")[0])
+            cause = cause.__cause__ or cause.__context__
+
+
+def _demand(registry: BundledRegistry, module: str) -> None:
+    from importlib.util import find_spec
+
+    if find_spec(module) is None:
+        _lacking(registry, module)
+
+
+def _lacking(registry: BundledRegistry, module: str) -> None:
+    """Refuse to go on without a package that the bundle takes from its surroundings.
+
+    Raises:
+        _Undecided: naming what to install.
+    """
+    known = {"jsonschema_rs": "jsonschema-rs", **registry.bundle.manifest.dependencies}
+    if module not in known:
+        return
+    wanted = known[module]
+    python = sys.executable or "python"
+    how = f"run `{python} -m pip install {wanted}`" if wanted else "install what has it"
+    raise _Undecided(f"this bundle needs the module `{module}`, which is not installed: {how}")
+
+
+def _show(path: str, *, as_json: bool) -> int:
+    with _open(path) as registry:
+        bundle, manifest = registry.bundle, registry.bundle.manifest
+        toolsets = {name: sorted(registry.resolve_toolset(name)) for name in manifest.toolsets}
+        tools = [registry.find(name) or {} for name in manifest.tools]
+    if as_json:
+        document = {
+            "name": manifest.name,
+            "digest": f"sha256:{bundle.digest}",
+            "runtime": manifest.runtime.version,
+            "requires_python": manifest.requires_python,
+            "dependencies": dict(manifest.dependencies),
+            "toolsets": toolsets,
+            "tools": [one["schema"] for one in tools],
+        }
+        _print(_json(document) + "\n")
+        return 0
+    lines = [f"{manifest.name}  sha256:{bundle.digest}", "", "toolsets"]
+    lines += [f"  {name}: {', '.join(names)}" for name, names in toolsets.items()]
+    lines += ["", "tools"]
+    width = max((len(one["name"]) for one in tools), default=0)
+    for one in tools:
+        line = f"  {one['name']:{width}}  {' '.join(one['schema']['description'].split())}"
+        lines.append(line if len(line) <= 100 else line[:99] + "…")
+    needed = sorted(wanted or module for module, wanted in manifest.dependencies.items())
+    if needed:
+        lines += ["", f"needs {', '.join(needed)}"]
+    _print("\n".join(map(_visible, lines)) + "\n")
+    return 0
+
+
+def _arguments(text: str | bytes) -> Any:
+    """Read JSON as the standard has it, which knows no NaN and no infinities."""
+    try:
+        return json.loads(text, parse_constant=_no_constant, parse_float=_finite)
+    except (ValueError, RecursionError) as error:
+        raise _Undecided(f"the arguments are not JSON: {error}") from error
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON value")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise ValueError(f"{text[:40]} is larger than any number that a program can hold")
+    return number
+
+
+def _is_error(result: Any) -> bool:
+    if isinstance(result, str) and result.startswith("{"):
+        try:
+            result = json.loads(result)
+        except ValueError:
+            return False
+    return isinstance(result, dict) and "error" in result
+
+
+def _visible(line: str) -> str:
+    """A line that cannot act on the terminal, whatever texts a spec holds."""
+    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in line)
+
+
+def _print(text: str) -> None:
+    sys.stdout.buffer.write(text.encode("utf-8", "backslashreplace"))
+    sys.stdout.buffer.flush()
+
+
+def _say(text: str) -> None:
+    sys.stderr.write(text)
