@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from hashlib import sha256
 
@@ -27,10 +28,16 @@ _OPEN = (
     | getattr(os, "O_BINARY", 0)
 )
 _REPARSE_POINT = 0x400  # on Windows: a link of any kind
+_COMPILED = re.compile(r"(.*/|)__pycache__/([^/]+?)\.[^./]+(?:\.opt-[0-9]+)?\.pyc")
 
 
 class Folder:
     """An unpacked bundle; its names and sizes are those of the moment when it was looked at.
+
+    Args:
+        path: the folder.
+        compiled: whether to look past what Python compiled of the files that are there, as
+            installers of packages let it do.
 
     Attributes:
         path: the folder, as it was named; a link to it is followed.
@@ -46,11 +53,13 @@ class Folder:
 
     kind = "folder"
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, compiled: bool = False) -> None:
         self.path = os.fspath(path)
         if not os.path.lexists(os.path.join(self.path, MANIFEST)):
             raise BundleError("HB8001", f"the folder is no bundle: it has no {MANIFEST}")
         sizes = _walk(self.path)
+        if compiled:
+            sizes = {name: sizes[name] for name in sizes if not _is_compiled(name, sizes)}
         check_names(sizes)
         self._sizes = {name: sizes[name] for name in in_order(sizes)}
 
@@ -144,6 +153,12 @@ def _walk(top: str) -> dict[str, int]:
                 "HB8008", f"a bundle has at most {MAX_FILES} files and {MAX_BYTES} bytes"
             )
     return sizes
+
+
+def _is_compiled(name: str, sizes: dict[str, int]) -> bool:
+    """Whether this is what Python compiled of another of the files."""
+    found = _COMPILED.fullmatch(name)
+    return found is not None and f"{found[1]}{found[2]}.py" in sizes
 
 
 def _is_reparsed(status: os.stat_result) -> bool:

@@ -278,6 +278,11 @@ def has_place(path: str) -> bool:
     """Whether a file of this path belongs into a bundle, beside manifest and signatures."""
     if path in (LOCK, PYLOCK, MAIN) or path.startswith((PROGRAM, SPECS, RUNTIME)):
         return True
+    return is_licence(path)
+
+
+def is_licence(path: str) -> bool:
+    """Whether a file of a bundle is one by which the project states its licence."""
     return path.upper().startswith(_LICENCES)
 
 

@@ -86,7 +86,8 @@ class StandIns:
         """The stand-in of a module that is imported; None where it has none."""
         found = self._made.get(name)
         if found is None and name in self._makers:
-            real = sys.modules[name]
+            # In a space that runs in another one, the name is mapped by that.
+            real = builtins.__import__(name, None, None, ("__name__",), 0)
             found = self._made.setdefault(name, _stand_in(real, self._makers[name](real), self.get))
         return found
 

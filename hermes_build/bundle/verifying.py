@@ -22,6 +22,7 @@ from hermes_build.bundle.format import (
     read_manifest,
 )
 from hermes_build.bundle.names import check_names, is_plain
+from hermes_build.bundle.wheel import Installed, as_wheel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from typing import Protocol
 
     class Container(Protocol):
-        """What holds the tree of files that is a bundle; `Archive` and `Folder` are containers.
+        """What holds the tree of files that is a bundle: an `Archive`, a `Folder`, a `Wheel`.
 
         Its names are plain (`check_names`) and come in one order, its methods are those of
         `Archive`. ``kind`` is a word for people.
@@ -115,7 +116,7 @@ class Opened:
 
 
 def verify(path: str | os.PathLike[str]) -> Opened:
-    """Verify a bundle: an archive, or the folder that one was unpacked to.
+    """Verify a bundle in whatever `open_container` takes.
 
     Returns:
         The bundle, open; close it, or use it in a ``with`` block.
@@ -162,11 +163,21 @@ def open_files(path: str | os.PathLike[str]) -> Opened:
 def open_container(path: str | os.PathLike[str]) -> Container:
     """Open what a bundle is in, and judge nothing but that.
 
+    ``path`` is an archive, a wheel, the folder of a bundle that was unpacked, or the folder of the
+    package that a wheel was installed as.
+
     Raises:
-        BundleError: ``HB8001``, ``HB8002``, ``HB8003``, ``HB8005`` or ``HB8008``.
+        BundleError: ``HB8001``, ``HB8002``, ``HB8003``, ``HB8005`` or ``HB8008``; of a wheel or a
+            package ``HB8004``, ``HB8006`` or ``HB8007`` as well.
         OSError: there is nothing at ``path``, or it cannot be read.
     """
-    return Folder(path) if os.path.isdir(path) else open_archive(path)
+    name = os.fspath(path)
+    if os.path.isdir(name):
+        if Installed.is_at(name):
+            return Installed(name)
+        return Folder(name)
+    archive = open_archive(name)
+    return as_wheel(archive) if name.endswith(".whl") else archive
 
 
 def open_contents(container: Container) -> Opened:
