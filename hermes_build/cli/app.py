@@ -24,6 +24,7 @@ _COMMANDS = {
     "rules": ("showing", "List every code."),
     "schema": ("publishing", "Print a JSON Schema of our files and reports."),
     "export": ("publishing", "Print definitions in a provider's form."),
+    "bundle": ("bundling", "Make one file of some tools and all that they need."),
     "call": ("calling", "Call one tool with JSON arguments."),
     "verify": ("verifying", "Say whether a bundle is the one that was made."),
     "doctor": ("doctoring", "Say what works here, and what is missing."),

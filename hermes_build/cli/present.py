@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -59,30 +59,44 @@ class Report:
         *,
         files: int | None = None,
         quiet: bool = False,
+        read: Callable[[str], str | None] | None = None,
+        more: Mapping[str, Any] | None = None,
     ) -> int:
         """Print findings on standard output, and return the exit code.
 
         ``files`` is how many files were looked at. With ``quiet``, nothing is said of nothing, but
-        in the JSON form, whose reader waits for it.
+        in the JSON form, whose reader waits for it. ``read`` gives the text that is shown of a
+        file, where that is not the one on the disk; ``more`` is added to the JSON form.
         """
         found = list(findings)
         if found or not quiet or self.form == "json":
-            click.echo(self._text(found, root, files), nl=False, color=True)
-        bad = ("error", "warning") if self.strict else ("error",)
-        return int(any(one.severity in bad for one in found))
+            text = self._text(found, files, read or (lambda path: text_of(root, path)), more or {})
+            click.echo(text, nl=False, color=True)
+        return int(self.is_bad(found))
 
-    def _text(self, found: list[Diagnostic], root: Path, files: int | None) -> str:
+    def is_bad(self, findings: Iterable[Diagnostic]) -> bool:
+        """Whether these findings fail the command."""
+        bad = ("error", "warning") if self.strict else ("error",)
+        return any(one.severity in bad for one in findings)
+
+    def _text(
+        self,
+        found: list[Diagnostic],
+        files: int | None,
+        read: Callable[[str], str | None],
+        more: Mapping[str, Any],
+    ) -> str:
         import shutil
 
         from hermes_build.compiler.report import as_json, concise, full
 
         if self.form == "json":
-            return as_json(found, files=files)
+            return as_json(found, files=files, more=more)
         colour = coloured(self.color)
         if self.form == "concise":
             return concise(found, colour=colour)
         width = shutil.get_terminal_size((120, 24)).columns if _on_terminal() else 120
-        return full(found, lambda path: _text(root, path), files=files, colour=colour, width=width)
+        return full(found, read, files=files, colour=colour, width=width)
 
 
 def report_options(command: _F) -> Callable[..., Any]:
@@ -180,7 +194,8 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def _text(root: Path, path: str) -> str | None:
+def text_of(root: Path, path: str) -> str | None:
+    """Return the text of a file of the project, with LF line ends, or None where it has none."""
     try:
         text = read_regular(root / path).decode("utf-8-sig", "replace")
     except OSError:

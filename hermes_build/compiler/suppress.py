@@ -94,12 +94,16 @@ class Suppressions:
                 )
         return findings
 
-    def unused(self) -> Findings:
-        """Return a finding for each suppression that hid nothing, once every rule has run."""
+    def unused(self, *, bundling: bool = False) -> Findings:
+        """Return a finding for each suppression that hid nothing, once every rule has run.
+
+        With ``bundling``, those of findings that only bundling makes; else all the others.
+        """
         findings = Findings()
         for one in self._inline:
             for code in one.codes:
-                known = code in CODES and suppressible(code) and not code.startswith(BUNDLING)
+                known = code in CODES and suppressible(code)
+                known = known and code.startswith(BUNDLING) is bundling
                 if known and (one, code) not in self._used:
                     findings.add(
                         "HB1291",
@@ -108,7 +112,7 @@ class Suppressions:
                         help=("take it out",),
                     )
         for row in self._lint.ignore:
-            if row not in self._used and not row.code.startswith(BUNDLING):
+            if row not in self._used and row.code.startswith(BUNDLING) is bundling:
                 findings.add(
                     "HB1291",
                     f"the suppression of {row.code} in {row.files} hides nothing",

@@ -14,7 +14,7 @@ import re
 from binascii import Error, a2b_base64
 from functools import cache
 
-from hermes_build.runtime.token_shapes import HINTS, MASK, hidden, hide_tokens, is_token
+from hermes_build.token_shapes import HINTS, MASK, hidden, hide_tokens, is_token
 
 _SCHEMES = "basic|bearer|digest|token|negotiate|ntlm|oauth|api-?key|hmac|aws4-hmac-sha256"
 _MASKED = re.compile(

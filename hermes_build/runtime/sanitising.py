@@ -10,7 +10,7 @@ import re
 
 from hermes_build.runtime.masking import mask
 from hermes_build.runtime.result import utf8
-from hermes_build.runtime.token_shapes import MASK
+from hermes_build.token_shapes import MASK
 
 PREFIX = "[TOOL_ERROR] "
 """What every sanitised text begins with."""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from hermes_build.compiler.diagnostics import Diagnostic, Span
 from hermes_build.compiler.report.glyphs import visible
@@ -76,14 +76,23 @@ def concise(findings: Iterable[Diagnostic], *, colour: bool = False) -> str:
     return "".join(rows)
 
 
-def as_json(findings: Iterable[Diagnostic], *, files: int | None = None) -> str:
-    """One JSON object, in ASCII, whose schema is ``hermes-build schema output``."""
+def as_json(
+    findings: Iterable[Diagnostic],
+    *,
+    files: int | None = None,
+    more: Mapping[str, Any] | None = None,
+) -> str:
+    """One JSON object, in ASCII, whose schema is ``hermes-build schema output``.
+
+    ``more`` are members that only some commands add.
+    """
     found = list(findings)
     errors, warnings, infos = _counts(found)
     report = {
         "version": JSON_VERSION,
         "findings": [one.to_json() for one in found],
         "summary": {"errors": errors, "warnings": warnings, "infos": infos, "files": files},
+        **(more or {}),
     }
     return json.dumps(report, indent=2) + "\n"
 

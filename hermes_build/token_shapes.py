@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 MASK = "[masked]"
 """What stands where a secret was."""
 
@@ -49,6 +53,15 @@ HINTS = (
     *("hooks.slack.com", "webhooks/", ":a"),
 )
 """What such tokens hold, in lower case: a text without any of these holds no token."""
+
+
+def tokens(text: str) -> Iterator[tuple[int, int, str]]:
+    """Where the tokens of known shapes stand in a text: start, end, and how each begins."""
+    for token in _TOKEN.finditer(text):
+        shape = token.lastindex or 0
+        tag = token[shape]
+        if shape != _LOOSE or _is_random(token[0][len(tag) :]):
+            yield token.start(), token.end(), tag
 
 
 def hide_tokens(text: str) -> str:

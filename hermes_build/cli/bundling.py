@@ -1,0 +1,155 @@
+"""``hermes-build bundle``."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+
+from hermes_build.bundle.format import SUFFIX, BundleError, Manifest
+from hermes_build.cli.present import (
+    Report,
+    Undecided,
+    counted,
+    open_project,
+    project_option,
+    report_options,
+    say,
+    say_more_follows,
+    text_of,
+)
+from hermes_build.cli.unchanged import clean_line, last_verdict
+from hermes_build.compiler.bundling.build import CONTAINERS, Bundle, make_bundle
+from hermes_build.compiler.bundling.contents import listed_size
+from hermes_build.compiler.bundling.secrets import hide_secrets
+from hermes_build.compiler.memory import forgetful, open_memory
+from hermes_build.compiler.nearest import did_you_mean
+from hermes_build.compiler.verdict import stamp
+from hermes_build.ir import RESERVED_TOOLSETS
+
+_SHOWN = 12
+
+
+@click.command("bundle")
+@click.option("--toolset", "-t", "toolsets", multiple=True, help="Only the tools of this toolset.")
+@click.option(
+    "--output", "-o", type=click.Path(dir_okay=False), help="Write to this file.", metavar="FILE"
+)
+@click.option(
+    "--container",
+    type=click.Choice(list(CONTAINERS)),
+    default="hermes",
+    show_default=True,
+    help="What the bundle comes in.",
+)
+@click.option("--no-cache", is_flag=True, help="Forget what earlier runs remembered.")
+@project_option
+@report_options
+def bundle_command(
+    toolsets: tuple[str, ...],
+    output: str | None,
+    container: str,
+    no_cache: bool,
+    start: str,
+    report: Report,
+) -> int:
+    """Make one file of some toolsets, their handlers, and all that these need.
+
+    What `check` refuses is refused. The same sources give the same bytes, on every machine. All or
+    nothing: until the bundle is whole, a file of its name stays as it is.
+    """
+    project, findings = open_project(start)
+    memory = forgetful() if no_cache else open_memory(project.root, stamp())
+    known = None if no_cache else last_verdict(os.fspath(project.root), imports=True)
+    clean = known is not None and clean_line(known) is not None
+    try:
+        made = make_bundle(project, toolsets, memory, findings, known_clean=clean)
+    except KeyError as error:
+        raise _no_toolset(start, str(error.args[0])) from error
+    manifest = made.manifest
+
+    def read(path: str) -> str | None:
+        text = text_of(project.root, path)
+        return text and hide_secrets(text, code=path.endswith((".py", ".pyi")))
+
+    if manifest is None or report.is_bad(made.findings):
+        code = report.show(
+            made.findings, project.root, files=made.files, read=read, more={"bundle": None}
+        )
+        if not made.finished:
+            say_more_follows()
+        say("no bundle was written")
+        return code
+    target = output or f"{manifest.name}{SUFFIX}"
+    try:
+        digest = CONTAINERS[container](made, project, target, _say_waiting)
+    except BundleError as error:
+        raise Undecided(f"{target} cannot be written: {error.message} ({error.code})") from error
+    except OSError as error:
+        raise Undecided(f"{target} cannot be written: {error.strerror}") from error
+    facts = _facts(target, digest, manifest, made)
+    code = report.show(
+        made.findings, project.root, files=made.files, quiet=True, read=read, more={"bundle": facts}
+    )
+    if report.form != "json":
+        click.echo(_told(facts))
+    return code
+
+
+def _say_waiting() -> None:
+    say("another hermes-build is writing here; waiting for it")
+
+
+def _no_toolset(start: str, name: str) -> Undecided:
+    from hermes_build.cli.reading import read_catalog
+
+    catalog = read_catalog(start)
+    names = [name for one in catalog.toolsets for name in (one.name, *one.aliases)]
+    hint = "".join(f"; {one}" for one in did_you_mean(name, [*names, *RESERVED_TOOLSETS]))
+    return Undecided(f"there is no toolset `{name}`{hint}")
+
+
+def _facts(target: str, digest: str, manifest: Manifest, made: Bundle) -> dict[str, Any]:
+    return {
+        "path": target,
+        "size": os.path.getsize(target),
+        "sha256": digest,
+        "digest": manifest.digest,
+        "name": manifest.name,
+        "toolsets": list(manifest.toolsets),
+        "tools": list(manifest.tools),
+        "files": len(manifest.files),
+        "content_size": listed_size(made.contents.listed),
+        "dependencies": dict(manifest.dependencies),
+        "left_out": [{"module": module, "why": why} for module, why in manifest.left_out],
+    }
+
+
+def _told(facts: dict[str, Any]) -> str:
+    tools = counted(len(facts["tools"]), "tool")
+    toolsets = counted(len(facts["toolsets"]), "toolset")
+    files = counted(facts["files"], "file")
+    rows = [
+        f"{facts['path']}: {tools} of {toolsets} in {files}, {facts['size']:,} bytes",
+        f"sha256:{facts['digest']}",
+    ]
+    needs = [
+        distribution or f"{module} (of no known distribution)"
+        for module, distribution in facts["dependencies"].items()
+    ]
+    if needs:
+        rows.append(f"needs {', '.join(dict.fromkeys(needs))}")
+    left = {one["module"]: one["why"] for one in facts["left_out"]}
+    if left:
+        rows.append(f"left out {counted(len(left), 'module')}:")
+        # What is below a package is left out with it, most often for the same reason.
+        told = [(name, why) for name, why in left.items() if left.get(_above(name)) != why]
+        rows += [f"  {name}: {why}" for name, why in told[:_SHOWN]]
+        if len(told) > _SHOWN:
+            rows.append("  and more, which `--format json` lists")
+    return "\n".join(rows)
+
+
+def _above(module: str) -> str:
+    return module.rpartition(".")[0]
