@@ -10,7 +10,18 @@ import os
 import subprocess
 import sys
 
-NAMES = ("parse", "generate", "real", "edit", "noop", "registry", "calls", "hermes", "growth")
+NAMES = (
+    "parse",
+    "generate",
+    "real",
+    "edit",
+    "noop",
+    "registry",
+    "arguments",
+    "calls",
+    "hermes",
+    "growth",
+)
 
 
 def main(names: list[str]) -> int:

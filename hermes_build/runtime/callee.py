@@ -55,7 +55,11 @@ class Callee:
         self.is_async: bool = binding.is_async
         self.timeout: float | None = record.get("timeout_seconds")
         self.check = registry.check_of(record)
-        self.has_requirements = bool(record.get("requires"))
+        requires = record.get("requires", {})
+        # A platform is what it is; everything else may come and go.
+        self.has_requirements = bool(requires.keys() - {"platforms"}) or bool(
+            requires and registry.availability.missing(record, None)
+        )
         output = record.get("output_schema")
         self._output = None if output is None else Output(output)
         declared = record.get("max_result_chars")
