@@ -140,17 +140,16 @@ def write_archive(entries: Mapping[str, Source], target: str | os.PathLike[str])
 def _measured(names: list[str], entries: Mapping[str, Source]) -> list[Entry]:
     measured = []
     offset = 0
+    _check_size(len(names), 0)
     for name in names:
         size = crc = 0
         for piece in _pieces(entries[name]):
             size += len(piece)
             crc = crc32(piece, crc)
+            _check_size(0, offset + size)
         entry = Entry(name.encode(), offset, size, crc)
         offset = entry.end
         measured.append(entry)
-        if offset > MAX_BYTES:
-            break
-    _check_size(len(names), offset)
     return measured
 
 

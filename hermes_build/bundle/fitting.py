@@ -29,21 +29,21 @@ if TYPE_CHECKING:
     from typing import Any
 
 _STATED = re.compile(r"""\b(digest|needs|format) ?= ?(?:["']([^"'\n]*)["']|([0-9]+))""")
+_RUNTIME = f"{RUNTIME}__init__.py"
 _VERSION = re.compile(r"""^__version__ = ["']([^"'\n]+)["']""", re.MULTILINE)
 
 
 def told_by(manifest: Manifest) -> tuple[str, ...]:
-    """The files that `check_fit` looks into, those that a bundle must have first.
+    """The files that `check_fit` looks into.
 
     Raises:
         BundleError: ``HB8004``, one of these is not in the manifest.
     """
-    for path in (LOCK, _catalogue(manifest), _registry(manifest)):
+    paths = (LOCK, _catalogue(manifest), _registry(manifest), _RUNTIME)
+    for path in paths:
         if path not in manifest.files:
             raise BundleError("HB8004", f"a bundle must hold {path}", path, _ANEW)
-    version = f"{RUNTIME}__init__.py"
-    more = (version,) if version in manifest.files else ()
-    return (LOCK, _catalogue(manifest), _registry(manifest), *more)
+    return paths
 
 
 def check_fit(manifest: Manifest, contents: Mapping[str, bytes]) -> None:
@@ -61,10 +61,8 @@ def check_fit(manifest: Manifest, contents: Mapping[str, bytes]) -> None:
     _check_registry(manifest, contents[_registry(manifest)])
     _check_modules(manifest, set(facts.modules.values()))
     _check_lock(manifest, facts, contents[LOCK])
-    version = contents.get(f"{RUNTIME}__init__.py")
-    if version is not None:
-        found = _VERSION.search(version.decode("utf-8", "replace"))
-        _same("runtime.version", manifest.runtime.version, found and found[1])
+    version = _VERSION.search(contents[_RUNTIME].decode("utf-8", "replace"))
+    _same("runtime.version", manifest.runtime.version, version and version[1])
 
 
 _ANEW = "make the bundle anew from its project"
@@ -197,9 +195,10 @@ def _check_lock(manifest: Manifest, facts: _Facts, data: bytes) -> None:
         if digest != f"sha256:{file.sha256}":
             _misfit(place, f"{place} is not the file that the lock names")
         locked.add(place)
-    for place in (_catalogue(manifest), _registry(manifest)):
-        if place not in locked:
-            _misfit(place, f"the lock does not name {place}")
+    generated = f"{_package(manifest)}/"
+    for place in manifest.files:
+        if place.startswith(generated) and place not in locked:
+            _misfit(place, f"the lock does not name {place}, which is in the generated package")
 
 
 def _read_lock(data: bytes) -> Lock:

@@ -44,6 +44,7 @@ def check_names(names: Iterable[str]) -> None:
     text = "\n".join(["", *names, ""])
     if (
         _ODD.search(text)
+        or text.count("\n") != len(names) + 1
         or any(end in text for end in _ENDS)
         or _DEVICE.search(text.lower())
         or max(map(len, names), default=0) > _MAX_PART
@@ -68,7 +69,11 @@ def _check_clashes(names: list[str]) -> None:
         if one != name:
             what = f"two names in the bundle are one on some systems: {one!r} and {name!r}"
             raise BundleError("HB8003", what, name, _RENAME)
-    twice = next(name for name in names if name in folders or names.count(name) > 1)
+    once = folders
+    for twice in names:
+        if twice in once:
+            break
+        once.add(twice)
     what = f"the bundle holds one name twice, or as a file and a folder: {twice!r}"
     raise BundleError("HB8003", what, twice, _RENAME)
 

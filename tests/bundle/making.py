@@ -30,6 +30,7 @@ def handler(args, **context):
     return "{result}"
 """
 CATALOGUE = "program/generated/catalogue.jsonl"
+VERSION = "runtime/hermes_build/__init__.py"
 REGISTRY = "program/generated/registry.py"
 
 
@@ -62,6 +63,7 @@ def program(name: str = "ping", result: str = "pong") -> dict[str, bytes]:
         "program/generated/__init__.py": b"",
         "program/handlers/__init__.py": b"",
         f"program/handlers/{name}.py": HANDLER.format(name=name, result=result).encode(),
+        VERSION: b'__version__ = "0.1.0"\n',
         f"specs/tool_specs/{name}.yaml": f"name: {name}\n".encode(),
     }
     return {**files, LOCK: render(lock(files, name))}
@@ -80,25 +82,25 @@ def lock(files: Mapping[str, bytes], name: str = "ping") -> Lock:
     )
 
 
-def manifest(files: Mapping[str, bytes], **changes: Any) -> Manifest:
+def manifest(contents: Mapping[str, bytes], **changes: Any) -> Manifest:
     """The manifest of `program`, or of files like it; ``changes`` replace fields."""
-    name = next(path for path in files if path.startswith("specs/"))[17:-5]
+    name = next(path for path in contents if path.startswith("specs/"))[17:-5]
     fields: dict[str, Any] = {
         "name": "small",
         "package": "generated",
-        "roots": roots_of(files),
+        "roots": roots_of(contents),
         "toolsets": ["small"],
         "tools": [name],
-        "registry": hexdigest(files[CATALOGUE].partition(b"\n")[2]),
+        "registry": hexdigest(contents[CATALOGUE].partition(b"\n")[2]),
         "runtime": Runtime(format=1, needs="0.1.0", version="0.1.0"),
-        "files": {path: File(hexdigest(data), len(data)) for path, data in files.items()},
+        "files": {path: File(hexdigest(data), len(data)) for path, data in contents.items()},
     }
     return Manifest(**{**fields, **changes})
 
 
-def whole(files: Mapping[str, bytes], **changes: Any) -> dict[str, bytes]:
+def whole(contents: Mapping[str, bytes], **changes: Any) -> dict[str, bytes]:
     """Files with the manifest that lists them."""
-    return {MANIFEST: manifest(files, **changes).to_bytes(), **files}
+    return {MANIFEST: manifest(contents, **changes).to_bytes(), **contents}
 
 
 def archive(target: Path, entries: Mapping[str, bytes] | None = None) -> Path:
