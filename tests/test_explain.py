@@ -13,6 +13,7 @@ import pytest
 
 from hermes_build.compiler.adopt import adopt
 from hermes_build.compiler.adopt.definitions import read_definitions
+from hermes_build.compiler.bundling.build import make_bundle
 from hermes_build.compiler.codes import CODES
 from hermes_build.compiler.diagnostics import Diagnostic, Findings
 from hermes_build.compiler.explain import FOLDER, page
@@ -30,6 +31,7 @@ ROOT = Path(__file__).parents[1]
 _STATES = "tests/test_states.py::"
 _SIGNING = "tests/bundle/test_signing.py::"
 _STORE = "tests/bundle/test_store.py::"
+_CONTENTS = "tests/bundling/test_contents.py::"
 ELSEWHERE = {
     "HB0001": _STATES + "test_bytes_that_are_not_utf8_are_refused",
     "HB0011": _STATES + "test_a_very_large_file_is_refused",
@@ -52,6 +54,9 @@ ELSEWHERE = {
     "HB8020": _STORE + "test_a_list_that_cannot_be_read_stops_every_change",
     "HB8021": _STORE + "test_a_name_or_a_version_that_is_not_there_is_said",
     "HB8022": _STORE + "test_there_is_nothing_before_the_oldest_version",
+    "HB8105": _CONTENTS + "test_a_file_outside_the_project_is_refused",
+    "HB8106": _CONTENTS + "test_a_link_is_refused_wherever_it_stands",
+    "HB8111": _CONTENTS + "test_a_file_that_is_too_large_is_refused",
 }
 """Codes whose example no page can show as text, each with the test that covers it."""
 
@@ -119,8 +124,12 @@ def _completed(files: dict[str, str]) -> dict[str, str]:
     return whole
 
 
-def _found(root: Path, files: dict[str, str]) -> list[Diagnostic]:
-    """Everything that importing, compiling and checking the example finds."""
+BUNDLED = {"HB8103": ["greetings"]}
+"""The toolsets that an example is bundled with; with all of them, where it does not say."""
+
+
+def _found(root: Path, files: dict[str, str], code: str = "") -> list[Diagnostic]:
+    """Everything that importing, compiling and checking the example finds; or bundling it."""
     if "tools.json" in files:
         findings = Findings()
         adopt(read_definitions(files["tools.json"], "tools.json", findings), findings=findings)
@@ -140,6 +149,9 @@ def _found(root: Path, files: dict[str, str]) -> list[Diagnostic]:
     write(root, made.tree, owned, "hermes-build.lock", text, writing, project.output_folder)
     if len(writing):
         return [*made.findings, *writing]
+    if code.startswith("HB81"):
+        toolsets = BUNDLED.get(code, [])
+        return list(make_bundle(project, toolsets, forgetful(), findings).findings)
     if not any(path.startswith("handlers/") for path in files):
         return list(made.findings)
     return list(judge(root, forgetful(), imports=True).findings)
@@ -165,7 +177,7 @@ def test_a_page_has_its_code() -> None:
 def test_the_bad_example_has_the_finding(code: str, tmp_path: Path) -> None:
     files = _examples(code, "bad")
     assert files, "the page shows an example that fails"
-    found = _found(tmp_path, files)
+    found = _found(tmp_path, files, code)
     assert code in {one.code for one in found}, [f"{one.code} {one.message}" for one in found]
     # One cause, one finding: an example shows its own fault and no other error.
     others = {one.code for one in found if one.severity == "error"} - {code}
@@ -177,7 +189,7 @@ def test_the_bad_example_has_the_finding(code: str, tmp_path: Path) -> None:
 def test_the_good_example_has_no_error(code: str, tmp_path: Path) -> None:
     files = _examples(code, "good")
     assert files, "the page shows the fix"
-    found = _found(tmp_path, files)
+    found = _found(tmp_path, files, code)
     wrong = [one for one in found if one.code == code or one.severity == "error"]
     assert not wrong, [f"{one.code} {one.message}" for one in wrong]
 

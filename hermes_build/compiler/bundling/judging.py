@@ -13,9 +13,7 @@ from hermes_build.compiler.diagnostics import Findings, Span
 _HOME = re.compile(
     r"(?<![\w.~/-])(?:/(?:home|Users)/|[A-Za-z]:(?:\\{1,2}|/)Users(?:\\{1,2}|/))([\w.-]+)"
 )
-_NOBODY = frozenset(
-    ["user", "username", "you", "me", "name", "someone", "somebody", "alice", "bob", "jane", "john"]
-)
+_NOBODY = frozenset(("user", "username", "you", "me", "name", "someone", "somebody"))
 """Names that people in examples have."""
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_build.compiler.publish.pieces import closed, document, listed, text
+from hermes_build.compiler.publish.pieces import closed, document, listed, mapped, text
 from hermes_build.compiler.report.printers import JSON_VERSION
 from hermes_build.ir import JsonObject
 
@@ -47,15 +47,40 @@ def output_schema() -> JsonObject:
             },
         },
     )
-    node = whole(
-        "The report.",
-        {
-            "version": {"const": JSON_VERSION, "description": "The form of the report."},
-            "findings": listed("The findings, by place.", {"$ref": "#/$defs/finding"}),
-            "summary": summary,
-        },
-    )
+    parts = {
+        "version": {"const": JSON_VERSION, "description": "The form of the report."},
+        "findings": listed("The findings, by place.", {"$ref": "#/$defs/finding"}),
+        "summary": summary,
+    }
+    made = {
+        "description": "What `hermes-build bundle` wrote, null where it wrote nothing.",
+        "anyOf": [{"$ref": "#/$defs/bundle"}, {"type": "null"}],
+    }
+    node = closed("The report.", {**parts, "bundle": made}, list(parts))
+    names = {"type": "string"}
     node["$defs"] = {
+        "bundle": whole(
+            "A bundle.",
+            {
+                "path": text("The file that was written."),
+                "size": {**number, "description": "Its size in bytes."},
+                "sha256": text("Its digest.", pattern="^[0-9a-f]{64}$"),
+                "digest": text("The digest of the manifest.", pattern="^[0-9a-f]{64}$"),
+                "name": text("What the bundle is called."),
+                "toolsets": listed("The toolsets in it.", names),
+                "tools": listed("The tools in it.", names),
+                "files": {**number, "description": "How many files it holds."},
+                "content_size": {**number, "description": "The bytes of these files together."},
+                "dependencies": mapped(
+                    "Import names that are taken from elsewhere, to distributions.",
+                    {"type": ["string", "null"]},
+                ),
+                "left_out": listed(
+                    "Modules of the same packages that are not in it.",
+                    whole("A module.", {"module": text("Its name."), "why": text("Why not.")}),
+                ),
+            },
+        ),
         "finding": finding,
         "span": whole(
             "Lines and columns count characters from 1; the end is exclusive.",
