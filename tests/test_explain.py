@@ -29,9 +29,11 @@ from hermes_build.lock import render
 ROOT = Path(__file__).parents[1]
 
 _STATES = "tests/test_states.py::"
+_VERIFY = "tests/bundle/test_verify.py::"
 _SIGNING = "tests/bundle/test_signing.py::"
 _STORE = "tests/bundle/test_store.py::"
 _CONTENTS = "tests/bundling/test_contents.py::"
+_DEPENDENCIES = "tests/bundling/test_dependencies.py::"
 ELSEWHERE = {
     "HB0001": _STATES + "test_bytes_that_are_not_utf8_are_refused",
     "HB0011": _STATES + "test_a_very_large_file_is_refused",
@@ -57,6 +59,17 @@ ELSEWHERE = {
     "HB8105": _CONTENTS + "test_a_file_outside_the_project_is_refused",
     "HB8106": _CONTENTS + "test_a_link_is_refused_wherever_it_stands",
     "HB8111": _CONTENTS + "test_a_file_that_is_too_large_is_refused",
+    "HB8150": _DEPENDENCIES + "test_what_no_index_has_cannot_be_pinned",
+    "HB8151": _DEPENDENCIES + "test_a_requirement_of_a_place_is_refused",
+    "HB8152": "tests/bundling/test_wheel.py::test_a_version_that_is_none_is_refused",
+    "HB8001": _VERIFY + "test_a_bundle_without_a_manifest_is_none",
+    "HB8002": "tests/bundle/test_archive.py::test_a_field_that_the_writer_never_writes_is_refused",
+    "HB8003": _VERIFY + "test_links_are_refused_and_never_followed",
+    "HB8004": _VERIFY + "test_a_missing_file_is_named",
+    "HB8005": _VERIFY + "test_a_surplus_file_is_named",
+    "HB8006": _VERIFY + "test_a_changed_file_is_named",
+    "HB8007": _VERIFY + "test_a_field_that_does_not_fit_is_refused_whatever_the_digests_say",
+    "HB8008": "tests/bundle/test_archive.py::test_too_many_files_are_refused",
 }
 """Codes whose example no page can show as text, each with the test that covers it."""
 

@@ -17,6 +17,8 @@ from hermes_build.lock import (
     LockedTool,
     LockedToolset,
     LockError,
+    _read_quickly,
+    _Reader,
     is_plain,
     read,
     render,
@@ -175,6 +177,41 @@ def test_a_conflict_says_what_to_do() -> None:
 
 
 @settings(deadline=None)
+@st.composite
+def _edited(draw: st.DrawFn) -> str:
+    """The text of a lock after some of its lines were cut, doubled, changed or swapped."""
+    lines = TEXT.split("\n")
+    for _ in range(draw(st.integers(0, 3))):
+        one, other = (draw(st.integers(0, len(lines) - 1)) for _ in range(2))
+        how = draw(st.sampled_from(["cut", "double", "swap", "change"]))
+        if how == "cut":
+            del lines[one : one + 1 + draw(st.integers(0, 7))]
+            lines = lines or [""]
+        elif how == "double":
+            lines[other:other] = lines[one : one + 1 + draw(st.integers(0, 7))]
+        elif how == "swap":
+            lines[one], lines[other] = lines[other], lines[one]
+        else:
+            words = ["", " ", "  ", "\r", "x", "tool", "module", "\t", "\u2028", "=======", "..", A]
+            old, new = (draw(st.sampled_from(words)) for _ in range(2))
+            lines[one] = lines[one].replace(old, new) if old else lines[one] + new
+    return "\n".join(lines)
+
+
+@settings(deadline=None, max_examples=500)
+@given(_edited())
+def test_the_quick_reader_reads_as_the_strict_one_or_leaves_it_to_that(text: str) -> None:
+    quick = _read_quickly(text)
+    if quick is not None:
+        assert quick == _Reader(text).lock()
+        assert list(quick.tools) == list(_Reader(text).lock().tools)
+
+
+def test_the_quick_reader_reads_what_is_written() -> None:
+    assert _read_quickly(TEXT) == read(TEXT)
+    assert _read_quickly(TEXT.replace("\n", "\r\n")) is None
+
+
 @given(st.text())
 def test_any_text_is_a_lock_or_an_error(text: str) -> None:
     for one in (text, "format 1\n" + text):
