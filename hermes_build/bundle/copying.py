@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 from hashlib import sha256
 
-from hermes_build.bundle.archive import Archive, write_archive
-from hermes_build.bundle.folder import Folder
+from hermes_build.bundle.archive import write_archive
 from hermes_build.bundle.format import MANIFEST, SIGNATURES, BundleError
 from hermes_build.bundle.placing import placed
 
@@ -44,10 +43,10 @@ def put_signatures(opened: Opened, signatures: bytes) -> None:
         OSError: it cannot be written.
     """
     path = os.path.realpath(opened.path)
-    if isinstance(opened.container, Folder):
+    if opened.container.kind == "folder":
         with placed(os.path.join(path, SIGNATURES)) as write:
             write(signatures)
-    elif isinstance(opened.container, Archive):
+    elif opened.container.kind == "archive":
         write_archive(entries_of(opened, signatures), path)
     else:
         raise BundleError(

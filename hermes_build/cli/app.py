@@ -27,6 +27,13 @@ _COMMANDS = {
     "bundle": ("bundling", "Make one file of some tools and all that they need."),
     "call": ("calling", "Call one tool with JSON arguments."),
     "verify": ("verifying", "Say whether a bundle is the one that was made."),
+    "sign": ("keys", "Add a signature to a bundle."),
+    "key": ("keys", "Make a key that signs bundles, or tell one by its id."),
+    "diff": ("differing", "Say in what two bundles, locks or projects differ."),
+    "install": ("installing", "Verify a bundle, and keep it here."),
+    "installed": ("installing", "List the installed bundles."),
+    "rollback": ("installing", "Go back to an earlier version of an installed bundle."),
+    "gc": ("installing", "Remove what no installed bundle needs any more."),
     "doctor": ("doctoring", "Say what works here, and what is missing."),
 }
 
