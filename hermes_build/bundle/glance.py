@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hermes_build.bundle.format import Manifest
-    from hermes_build.bundle.verifying import Opened
+    from hermes_build.bundle.verifying import Container, Opened
 
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _KIND, _REGULAR = 0o170000, 0o100000  # as in `stat`
@@ -101,22 +101,23 @@ class Glance:
     """A bundle of which the manifest was looked at.
 
     Attributes:
-        path: the file or folder, as it was named.
+        path: the file, or the folder that holds the tree; absolute.
         held: the file; None for a folder.
         package, registry, format, needs: what the manifest says under ``package``, ``registry``
             and ``runtime``.
     """
 
-    __slots__ = ("_facts", "format", "held", "needs", "package", "path", "registry")
+    __slots__ = ("_facts", "_opened", "format", "held", "needs", "package", "path", "registry")
     package: str
     registry: str
     format: int
     needs: str
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = os.fspath(path)
+        self.path = os.path.abspath(path)
         self.held: Held | None = None
         self._facts: tuple[str, str, int, str] | None = None
+        self._opened: Opened | None = None
         try:
             if os.path.isdir(self.path):
                 with open(os.path.join(self.path, MANIFEST), "rb") as file:
@@ -133,40 +134,54 @@ class Glance:
                 raise
 
     def open(self, *, verify: bool = False) -> Opened:
-        """Open the bundle in full; ``verify`` hashes all of it.
+        """Open the bundle in full, once; ``verify`` hashes all of it.
 
         Raises what `hermes_build.bundle.verifying.verify` raises, and ``HB8006`` where the manifest
         of a folder is another by now.
         """
-        from hermes_build.bundle import verifying
+        if self._opened is None or verify:
+            from hermes_build.bundle import verifying
+
+            container = self._container()
+            self.path = container.path
+            way = verifying.verify_container if verify else verifying.open_contents
+            opened = way(container)
+            facts = _facts_of(opened.manifest)
+            if self._facts is None:
+                self._take(facts)
+            elif self._facts != facts:
+                opened.close()
+                raise BundleError("HB8006", "the manifest was changed while it was read", MANIFEST)
+            self._opened = opened
+        return self._opened
+
+    def _container(self) -> Container:
+        """The container, of which the file is the one that is held."""
         from hermes_build.bundle.archive import Archive, _read_entries
+        from hermes_build.bundle.verifying import open_container
+        from hermes_build.bundle.wheel import as_wheel
 
         if self.held is None:
-            container: verifying.Container = verifying.open_container(self.path)
-        else:
-            held: Any = self.held
-            container = Archive(self.path, held, _read_entries(held))
-        way = verifying.verify_container if verify else verifying.open_contents
-        opened = way(container)
-        facts = _facts_of(opened.manifest)
-        if self._facts is None:
-            self._take(facts)
-        elif self._facts != facts:
-            opened.close()
-            raise BundleError("HB8006", "the manifest was changed while it was read", MANIFEST)
-        return opened
+            return open_container(self.path)
+        held: Any = self.held
+        archive = Archive(self.path, held, _read_entries(held))
+        return as_wheel(archive) if self.path.endswith(".whl") else archive
 
     def _take(self, facts: tuple[str, str, int, str]) -> None:
         self._facts = facts
         self.package, self.registry, self.format, self.needs = facts
 
     def place_of(self, name: str) -> tuple[int, int] | None:
-        """Where the content of an entry begins in the archive, and its size in bytes.
+        """Where the content of a file begins in the archive, and its size in bytes.
 
-        None where that cannot be seen at a glance.
+        None where there is no archive, or no such file in it.
         """
         if self.held is None:
             return None
+        if self._opened is not None:
+            container: Any = self._opened.container
+            entry = container._entries.get(name)
+            return None if entry is None else (entry.end - entry.size, entry.size)
         directory = _directory(self.held)
         raw = name.encode()
         at = directory.find(raw)

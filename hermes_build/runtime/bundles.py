@@ -44,18 +44,19 @@ def open_bundle(
 ) -> BundledRegistry:
     """Open a bundle, and return its registry.
 
-    The file is held open: one that replaces it changes nothing, and whatever is read of it later
-    is held against the manifest. Of a folder every file is read anew, and held against it too.
+    A file is held open: one that takes its place changes nothing. Of a folder each file is opened
+    when it is needed. Either way, what is imported is held against the manifest right before.
 
     Args:
-        path: an archive, or the folder that one was unpacked to.
+        path: an archive, a wheel, the folder of a bundle that was unpacked, or the folder of the
+            package that a wheel was installed as.
         keys: public keys (`hermes_build.signing.keys`). Where any are given, the bundle must be
             signed with ``threshold`` of them.
         threshold: how many of the keys must have signed, from 1 on.
         require_signature: refuse to open anything without keys, as where they come from a setting
             that may be empty.
         verify: hash every file now. False is for a bundle that was verified when it came in: then
-            opening reads the manifest alone.
+            opening takes a glance at the manifest, and what is imported is hashed when it is.
 
     Raises:
         BundleError: what is at ``path`` is no bundle, is not whole, or is not signed as demanded.
@@ -72,26 +73,32 @@ def open_bundle(
         )
     glance = Glance(path)
     try:
-        opened = glance.open(verify=verify) if verify or keys else None
-        if keys and opened is not None:
+        if verify:
+            glance.open(verify=True)
+        if keys:
             from hermes_build.signing.dsse import check
 
+            opened = glance.open()
             check(opened.manifest.to_bytes(), opened.signatures, keys, threshold)
         check_format(glance.format, glance.path, glance.needs)
-        registry = BundledRegistry(glance, opened)
-        if verify and glance.held is None:
-            registry.verify()  # it was opened once more, and may be another by now
-        return registry
+        registry = BundledRegistry(glance)
     except BaseException:
         glance.close()
         raise
+    if verify and glance.held is None:
+        try:
+            registry.verify()  # the file was opened once more, and may be another by now
+        except BaseException:
+            registry.close()
+            raise
+    return registry
 
 
 class BundledRegistry(ToolRegistry):
     """The registry of a bundle, for as long as that is open."""
 
-    def __init__(self, glance: Glance, bundle: Opened | None) -> None:
-        path = os.path.abspath(glance.path)
+    def __init__(self, glance: Glance) -> None:
+        path = glance.path
         name = f"{PROGRAM}{glance.package.replace('.', '/')}/{CATALOGUE}"
         part = None
         if glance.held is not None:
@@ -102,7 +109,6 @@ class BundledRegistry(ToolRegistry):
         catalogue = Catalogue(os.path.join(path, *name.split("/")), glance.registry, part)
         super().__init__(catalogue, glance.registry, os.path.join(path, PROGRAM[:-1]))
         self._glance = glance
-        self._bundle = bundle
         self._space: Space | None = None
 
     @property
@@ -112,11 +118,8 @@ class BundledRegistry(ToolRegistry):
         Raises:
             BundleError: the bundle was not verified when it was opened, and is not whole.
         """
-        if self._bundle is None:
-            with self._lock:
-                if self._bundle is None:
-                    self._bundle = self._glance.open()
-        return self._bundle
+        with self._lock:
+            return self._glance.open()
 
     @property
     def space(self) -> Space:

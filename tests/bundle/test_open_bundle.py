@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+import compileall
 import json
 import os
 import sys
+import zipfile
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from hermes_build.bundle import wheel_entry
 from hermes_build.bundle.archive import write_archive
-from hermes_build.bundle.format import MANIFEST, SIGNATURES, BundleError, Runtime, roots_of
+from hermes_build.bundle.format import (
+    MANIFEST,
+    SIGNATURES,
+    BundleError,
+    Runtime,
+    read_manifest,
+    roots_of,
+)
 from hermes_build.bundle.glance import Glance
+from hermes_build.bundle.wheel import ENTRY, About, wheel_entries, wheel_name
 from hermes_build.runtime.bundles import open_bundle
 from hermes_build.runtime.errors import CatalogueError, HandlerImportError, SchemaDriftError
 from tests.bundle.making import PARAMETERS, archive, manifest, program, unpacked, whole
@@ -22,6 +34,7 @@ from tests.runtime_program import tool, write_program
 from tests.test_runtime_imports import HEAVY, modules_after
 
 PING = "program/handlers/ping.py"
+ENTRY_SOURCE = Path(wheel_entry.__file__)
 
 
 def holding(handler: str, **more: str) -> dict[str, bytes]:
@@ -31,12 +44,31 @@ def holding(handler: str, **more: str) -> dict[str, bytes]:
     return whole(files)
 
 
-@pytest.fixture(params=["archive", "folder"])
+def as_wheel(folder: Path) -> Path:
+    """The small bundle as a wheel."""
+    files = {**program(), ENTRY: ENTRY_SOURCE.read_bytes()}
+    tree = whole(files)
+    about = About(version="1.0", requires=("jsonschema-rs",))
+    target = folder / wheel_name(read_manifest(tree[MANIFEST]), about)
+    write_archive(wheel_entries(tree, about), target)
+    return target
+
+
+@pytest.fixture(params=["archive", "folder", "wheel", "package", "tree of a package"])
 def small(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A small bundle, in each container."""
     if request.param == "archive":
         return archive(tmp_path / "small.hermes")
-    return unpacked(tmp_path / "small")
+    if request.param == "folder":
+        return unpacked(tmp_path / "small")
+    wheel = as_wheel(tmp_path)
+    if request.param == "wheel":
+        return wheel
+    with zipfile.ZipFile(wheel) as file:
+        file.extractall(tmp_path / "site")
+    package = tmp_path / "site" / "hermes_bundle_small"
+    compileall.compile_dir(package, quiet=2)  # as installers do
+    return package / "bundle" if request.param == "tree of a package" else package
 
 
 @pytest.mark.parametrize("verify", [True, False])
@@ -60,12 +92,11 @@ def test_a_bundle_is_a_registry_like_any_other(small: Path, verify: bool) -> Non
 
 
 def test_the_name_may_be_relative_and_the_folder_may_change(
-    small: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    small: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(small.parent)
     with open_bundle(small.name) as registry:
-        if small.is_file():  # a folder's files are found by their path
-            monkeypatch.chdir("/")
+        monkeypatch.chdir("/")
         assert registry.call("ping", {}) == "pong"
 
 
@@ -147,7 +178,7 @@ def test_a_file_that_is_replaced_while_it_is_open_changes_nothing(tmp_path: Path
 
 
 def test_a_module_that_was_changed_since_is_not_run(small: Path) -> None:
-    whole_file = small if small.is_file() else small / PING
+    whole_file = small if small.is_file() else next(small.rglob("ping.py"))
     with open_bundle(small) as registry:
         whole_file.write_bytes(whole_file.read_bytes().replace(b'"pong"', b'"evil"'))
         answer = json.loads(registry.call("ping", {}))
@@ -212,7 +243,11 @@ def test_keys_demand_signatures_of_theirs(tmp_path: Path) -> None:
         open_bundle(signed, require_signature=True)
 
 
-def test_opening_at_a_glance_imports_next_to_nothing(small: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("make", [archive, unpacked])
+def test_opening_at_a_glance_imports_next_to_nothing(
+    make: Callable[[Path], Path], tmp_path: Path
+) -> None:
+    small = make(tmp_path / "small.hermes")
     code = (
         "from hermes_build.runtime.bundles import open_bundle\n"
         f"registry = open_bundle({str(small)!r}, verify=False)"
