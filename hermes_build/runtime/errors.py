@@ -197,5 +197,7 @@ def describe(error: BaseException) -> str:
         raise
     except BaseException:  # foreign code: an exception may fail, or exit, at describing itself
         text = ""
+    if not text.isascii():  # half a character is one that nothing can be written to
+        text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     name = _name_of(type(error))
     return f"{name}: {text}" if text else name

@@ -80,6 +80,7 @@ def _tell(call: Call, error: BaseException) -> None:
         return
     text = describe(error)
     try:
+        str(error).encode()  # half a character in a traceback would break the log that it goes to
         log.error("Tool %s failed: %s", call.tool_name, text, exc_info=error)
     except KeyboardInterrupt:
         raise
