@@ -6,6 +6,7 @@ must not pay for what calls them.
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from hermes_build.runtime.bundles import open_bundle as open_bundle
     from hermes_build.runtime.entry import ToolEntry as ToolEntry
     from hermes_build.runtime.errors import CatalogueError as CatalogueError
     from hermes_build.runtime.errors import ConsentRequired as ConsentRequired
@@ -48,6 +49,7 @@ _HOMES = {
     "UnknownToolset": "errors",
     "frozen": "registry",
     "hookimpl": "hookspecs",
+    "open_bundle": "bundles",
     "tool_error": "result",
     "tool_result": "result",
 }

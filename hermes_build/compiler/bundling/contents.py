@@ -12,8 +12,7 @@ from typing import TypeAlias
 from urllib.parse import unquote
 
 import hermes_build
-from hermes_build.bundle import format
-from hermes_build.bundle.entry import MAIN_TEXT
+from hermes_build.bundle import format, main
 from hermes_build.bundle.format import BundleError, File
 from hermes_build.bundle.names import check_names
 from hermes_build.compiler.bundling.closure import NOT_CARRIED, Closure
@@ -83,7 +82,7 @@ def gather(
     _check_names(found, prefix, findings)
     for path, data in carried_runtime():
         _add(found, path, data)
-    _add(found, format.MAIN, MAIN_TEXT.encode())
+    _add(found, format.MAIN, main.TEXT.encode())
     return found
 
 

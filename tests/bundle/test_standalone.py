@@ -12,7 +12,7 @@ import pytest
 
 import hermes_build
 from hermes_build.bundle.archive import write_archive
-from hermes_build.bundle.entry import MAIN_TEXT
+from hermes_build.bundle.main import TEXT
 from tests.bundle.making import program, whole
 
 HOUSE = Path(hermes_build.__file__).parent
@@ -49,7 +49,7 @@ def make(folder: Path, *, more: str = "", fails: bool = False, **fields: object)
         **runtime(),
         "program/handlers/ping.py": HANDLER.format(more=more).encode(),
         "program/handlers/words.py": f"fails = {fails}\n".encode(),
-        "__main__.py": MAIN_TEXT.encode(),
+        "__main__.py": TEXT.encode(),
     }
     target = folder / "small.hermes"
     write_archive(whole(files, **fields), target)
@@ -152,7 +152,7 @@ def test_show_needs_no_package_at_all(tmp_path: Path) -> None:
 
 
 def test_texts_of_a_spec_cannot_act_on_the_terminal() -> None:
-    from hermes_build.bundle.entry import _visible
+    from hermes_build.runtime.standalone import _visible
 
     assert _visible("a\x1b[2Jb\u202ec") == "a\\x1b[2Jb\\u202ec"
 

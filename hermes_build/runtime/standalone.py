@@ -1,8 +1,8 @@
 """What runs when Python is given an archive: ``python FILE call TOOL JSON``.
 
-The archive's own ``__main__.py``, whose text is `MAIN_TEXT`, imports this from the runtime inside
-it, and from nowhere else. The tools come from the archive too; the packages that they need are
-those of the Python that runs it.
+The archive's own ``__main__.py``, whose text is `hermes_build.bundle.main.TEXT`, imports this from
+the runtime inside it, and from nowhere else. The tools come from the archive too; the packages that
+they need are those of the Python that runs it.
 
 The archive verifies itself before it runs a tool. That finds damage, and not an archive that
 somebody made to deceive: whom it comes from, `hermes-build verify` decides before it is run.
@@ -23,18 +23,6 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
     from hermes_build.runtime.bundles import BundledRegistry
-
-MAIN_TEXT = """\
-import os, sys
-path = os.path.dirname(os.path.abspath(__file__))
-# The runtime in here comes before every other that is installed, or was imported at start-up.
-sys.path[0] = os.path.join(path, "runtime")
-for name in [one for one in sys.modules if one.partition(".")[0] == "hermes_build"]:
-    del sys.modules[name]
-from hermes_build.bundle.entry import main
-sys.exit(main(path, sys.argv[1:]))
-"""
-"""The text of a bundle's ``__main__.py``."""
 
 _USAGE = """\
 usage: python {file} call TOOL [JSON]   call a tool; `-` reads the JSON from standard input

@@ -1,0 +1,13 @@
+"""The ``__main__.py`` of a bundle, which Python runs when it is given an archive."""
+
+TEXT = """\
+import os, sys
+path = os.path.dirname(os.path.abspath(__file__))
+# The runtime in here comes before every other that is installed, or was imported at start-up.
+sys.path[0] = os.path.join(path, "runtime")
+for name in [one for one in sys.modules if one.partition(".")[0] == "hermes_build"]:
+    del sys.modules[name]
+from hermes_build.runtime.standalone import main
+sys.exit(main(path, sys.argv[1:]))
+"""
+"""The text of a bundle's ``__main__.py``."""
