@@ -36,11 +36,21 @@ class Batch:
         self._draft = registry._draft(self._base)
         self.is_open = True
 
-    def add(self, operation: Callable[[Draft], None]) -> None:
-        """Make one more change, which leaves nothing behind where it raises."""
+    def add(self, operation: Callable[[Draft], None]) -> bool:
+        """Make one more change, which leaves nothing behind where it raises.
+
+        False where the batch is over, as it may be for a thread that was started within it.
+        """
         with self._lock:
-            operation(self._draft)
-            self._operations.append(operation)
+            if self.is_open:
+                operation(self._draft)
+                self._operations.append(operation)
+            return self.is_open
+
+    def close(self) -> None:
+        """Take no more changes."""
+        with self._lock:
+            self.is_open = False
 
     def mark(self) -> int:
         """How many changes there are; `back_to` takes those away that came later."""
@@ -64,6 +74,7 @@ class Batch:
             if registry._generation != self._generation:
                 draft = self._made_on(registry._draft(registry._overlay))
             registry._publish(draft)
+            self.is_open = False
         registry._log(draft)
 
     def _made_on(self, draft: Draft) -> Draft:
@@ -96,7 +107,7 @@ def batch(registry: Changes) -> Iterator[None]:
         yield
         opened.commit()
     finally:
-        opened.is_open = False
+        opened.close()
         variable.reset(token)
 
 

@@ -105,8 +105,7 @@ class Changes(Toolsets):
     def _change(self, operation: Callable[[Draft], None]) -> None:
         """Make one change, or add it to the batch that is open."""
         batch = self._open_batch()
-        if batch is not None:
-            batch.add(operation)
+        if batch is not None and batch.add(operation):
             return
         with self._lock:
             draft = self._draft(self._overlay)

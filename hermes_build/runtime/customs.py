@@ -46,7 +46,9 @@ def make(
         "excludes": excludes,
     }
     _demand_sense(view, record)
-    draft.write("toolsets", only_adds=True)[name] = record
+    # A toolset that only tools made may have had this name, and be included still.
+    is_new = not any(name in one["includes"] for one in draft.toolsets.values())
+    draft.write("toolsets", only_adds=is_new)[name] = record
 
 
 def remove(draft: Draft, name: str) -> None:

@@ -202,7 +202,10 @@ class Plugin:
                 raise self._conflict(draft, entry, "duplicate", message)
         elif present is not None or registry._declared(entry.name, by_alias=False) is not None:
             self._demand_leave(draft, entry, override)
+        left, _, _ = present_as(registry, draft, entry.name)
         draft.write("entries")[entry.name] = entry
+        if left != entry.toolset:
+            _drop_aliases(registry, draft, left)
 
     def _demand_leave(self, draft: Draft, entry: Registered, override: bool) -> None:
         """Refuse to take a name that somebody else has, unless that is wanted and allowed."""

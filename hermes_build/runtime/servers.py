@@ -98,10 +98,6 @@ class Server(Plugin):
         def enter(draft: Draft) -> None:
             registered.clear()  # a change may be made again on a newer state
             refused.clear()
-            if replace:
-                for name, entry in list(draft.entries.items()):
-                    if entry.owner is self and name not in admitted:
-                        drop(self._registry, draft, name)
             for public, (raw, entry) in admitted.items():
                 try:
                     self._enter(draft, entry, False, replace)
@@ -115,6 +111,10 @@ class Server(Plugin):
                     if error.kind == "closed":
                         raise
                     refused.append(Skipped((raw,), public, error.kind, str(error), self.origin))
+            if replace:  # last, so that the toolset is never without tools, and keeps its aliases
+                for name, entry in list(draft.entries.items()):
+                    if entry.owner is self and name not in admitted:
+                        drop(self._registry, draft, name)
 
         self._registry._change(enter)
         report = Registrations(dict(registered), (*skipped, *refused))

@@ -433,7 +433,7 @@ def test_cancelling_the_caller_cancels_the_handler(tmp_path: Path, has_middlewar
         calling.cancel()
         with pytest.raises(asyncio.CancelledError):
             await calling
-        await finished.wait()
+        await asyncio.wait_for(finished.wait(), 60)
 
     begun = finished = asyncio.Event()
     registry = one_tool(tmp_path, handler, is_async=True)
