@@ -5,10 +5,11 @@ Which differences break whom is for others to say: what they need stands in the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from hermes_build.bundle.format import PYLOCK
 from hermes_build.bundle.sides import LOCK_FACTS, Record, Role, Side
 from hermes_build.lock import LockedTool
 
@@ -123,7 +124,7 @@ def compare(old: Side, new: Side) -> Comparison:
         tuple(_tools(old, new, {one.path for one in files})),
         tuple(_toolsets(old, new)),
         files,
-        tuple(_facts(old.facts, new.facts)),
+        tuple(_facts(old, new)),
         detailed,
     )
 
@@ -197,8 +198,14 @@ def _toolsets(old: Side, new: Side) -> Iterator[ToolsetChange]:
 def _files(old: Side, new: Side) -> Iterator[FileChange]:
     # A lock knows the generated files alone: then nothing can be said of the others.
     all_known = all(set(side.roles.values()) - {"generated"} for side in (old, new))
+    # What a project needs is pinned when a bundle is made of it.
+    both = old.kind == new.kind == "bundle"
     before, after = (
-        {path: digest for path, digest in side.files.items() if all_known or _made(side, path)}
+        {
+            path: digest
+            for path, digest in side.files.items()
+            if (all_known or side.roles[path] == "generated") and (both or path != PYLOCK)
+        }
         for side in (old, new)
     )
     for path in sorted(before.keys() | after.keys()):
@@ -208,21 +215,19 @@ def _files(old: Side, new: Side) -> Iterator[FileChange]:
             yield FileChange(path, _what(was, now), role, was, now)
 
 
-def _made(side: Side, path: str) -> bool:
-    return side.roles[path] == "generated"
-
-
 def _what(old: object, new: object) -> What:
     return "added" if old is None else "removed" if new is None else "changed"
 
 
-def _facts(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[FactChange]:
-    names = old.keys() | new.keys()
-    if not ("name" in old and "name" in new):  # one of them knows no more than a lock does
+def _facts(old: Side, new: Side) -> Iterator[FactChange]:
+    names = old.facts.keys() | new.facts.keys()
+    if not ("name" in old.facts and "name" in new.facts):  # one knows no more than a lock does
         names = {name for name in names if name.startswith(LOCK_FACTS)}
+    elif not old.kind == new.kind == "bundle":
+        names = {name for name in names if not name.startswith("pinned.")}
     for name in sorted(names):
-        if not _equal(old.get(name), new.get(name)):
-            yield FactChange(name, old.get(name), new.get(name))
+        if not _equal(old.facts.get(name), new.facts.get(name)):
+            yield FactChange(name, old.facts.get(name), new.facts.get(name))
 
 
 def _changes(pointer: str, old: Any, new: Any) -> Iterator[FieldChange]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from json import loads
 from typing import Any, Literal, TypeAlias
 
@@ -11,6 +11,7 @@ from hermes_build import layout
 from hermes_build.bundle.format import (
     LOCK,
     PROGRAM,
+    PYLOCK,
     RUNTIME,
     SPECS,
     BundleError,
@@ -45,7 +46,8 @@ class Side:
             paths in the bundle.
         roles: what each of these files is.
         facts: what else is known of it, by dotted names, as JSON values; a dependency of which no
-            distribution is known is ``?``.
+            distribution is known is ``?``. What is pinned is known of bundles alone: which versions
+            there are for a project is for a package index to say.
     """
 
     label: str
@@ -85,14 +87,18 @@ def side_of_bundle(opened: Opened, label: str) -> Side:
     """What a bundle says that was verified.
 
     Raises:
-        BundleError: ``HB8002`` or ``HB8006``, it has changed since.
+        BundleError: ``HB8002`` or ``HB8006``, it has changed since; ``HB8007``, a lock in it or the
+            catalogue cannot be read.
         OSError: it cannot be read any more.
     """
     manifest = opened.manifest
     catalogue = manifest.program_path(catalogue_path(manifest))
-    return side_of_manifest(
+    side = side_of_manifest(
         manifest, opened.read(LOCK), opened.read(catalogue), label, kind="bundle"
     )
+    if PYLOCK not in manifest.files:
+        return side
+    return replace(side, facts={**side.facts, **_pinned(opened.read(PYLOCK))})
 
 
 def side_of_manifest(
@@ -183,6 +189,19 @@ def _place(manifest: Manifest, path: str) -> tuple[str, Role]:
     if path.startswith(RUNTIME):
         return path, "runtime"
     return path, "other"
+
+
+def _pinned(pylock: bytes) -> dict[str, str]:
+    """The version of every distribution that is pinned; of several, for several systems, all."""
+    from tomllib import loads as toml
+
+    versions: dict[str, set[str]] = {}
+    try:
+        for one in toml(pylock.decode()).get("packages", []):
+            versions.setdefault(str(one["name"]), set()).add(str(one.get("version", "?")))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise BundleError("HB8007", f"{PYLOCK} is no lock of dependencies", PYLOCK) from error
+    return {f"pinned.{name}": ", ".join(sorted(found)) for name, found in versions.items()}
 
 
 def _facts_of_lock(lock: Lock) -> dict[str, Any]:

@@ -185,6 +185,19 @@ def test_what_a_bundle_needs_is_compared_too(tmp_path: Path) -> None:
     )
 
 
+def test_dependencies_that_are_pinned_are_compared_by_version(tmp_path: Path) -> None:
+    sides = []
+    for version in ("0.27.0", "0.28.1"):
+        pinned = f'packages = [{{name = "httpx", version = "{version}"}}, {{name = "h11"}}]\n'
+        entries = whole({**program(), "pylock.toml": pinned.encode()})
+        sides.append(bundle_side(tmp_path, entries, version=version))
+    found = compare(*sides)
+    assert found.facts == (FactChange("pinned.httpx", "0.27.0", "0.28.1"),)
+    assert [(one.path, one.role) for one in found.files] == [("pylock.toml", "other")]
+    # What would be pinned for a project is not known before a bundle is made of it.
+    assert compare(replace(sides[0], kind="project"), sides[1]).equal
+
+
 def lock(*tools: LockedTool, **toolsets: tuple[str, ...]) -> Lock:
     return Lock(
         runtime=1,
