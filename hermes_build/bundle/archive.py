@@ -28,7 +28,7 @@ from hermes_build.bundle.format import (
     BundleError,
     hexdigest,
 )
-from hermes_build.bundle.names import check_names
+from hermes_build.bundle.names import MAX_NAME, check_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -343,6 +343,8 @@ def _read_entries(file: _File) -> dict[str, Entry]:
     if start + size != end_at:
         _damaged("the directory does not stand where the end of the file says")
     _check_size(count, file.size)
+    if size > MAX_FILES * (_CENTRAL.size + MAX_NAME):
+        _damaged("the directory is longer than that of the largest bundle")
     directory = file.read(start, size)
     entries = _parsed(directory, count)
     names = list(entries)

@@ -91,25 +91,30 @@ class Folder:
     def pieces(self, name: str) -> Iterator[bytes]:
         """The content of a file in pieces of at most a megabyte. Raises what `read` raises."""
         left = self._sizes[name]
+        descriptor = self._opened(name)
         try:
-            descriptor = os.open(os.path.join(self.path, *name.split("/")), _OPEN)
-        except OSError as error:
-            if error.errno in (errno.ELOOP, errno.EMLINK):
-                _refuse(name, "a link")
-            raise
-        try:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                _refuse(name, "not a file")
             # One byte more than there should be: a file that has grown is another one.
-            while piece := os.read(descriptor, min(left + 1, _BLOCK)):
+            while left and (piece := os.read(descriptor, min(left + 1, _BLOCK))):
                 left -= len(piece)
                 if left < 0:
                     break
                 yield piece
+            if left or os.read(descriptor, 1):
+                raise BundleError("HB8006", f"{name} was changed while the bundle was read", name)
         finally:
             os.close(descriptor)
-        if left:
-            raise BundleError("HB8006", f"{name} was changed while the bundle was read", name)
+
+    def _opened(self, name: str) -> int:
+        try:
+            descriptor = os.open(f"{self.path}/{name}", _OPEN)
+        except OSError as error:
+            if error.errno in (errno.ELOOP, errno.EMLINK):
+                _refuse(name, "a link")
+            raise
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            os.close(descriptor)
+            _refuse(name, "not a file")
+        return descriptor
 
     def digests(self) -> Iterator[tuple[str, str]]:
         """Every file's path with the SHA-256 of its content. Raises what `read` raises."""

@@ -345,6 +345,17 @@ def test_an_end_that_the_writer_never_writes_is_refused(tmp_path: Path, what: st
     _refused(_written(tmp_path, forged([("a", b"one"), ("b", b"two")], end=fields)), code)
 
 
+def test_a_directory_as_large_as_the_file_is_refused_unread(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(room, "MAX_FILES", 2)
+    data = forged(
+        [("a", b"one"), ("b", b"two")], between=bytes(5000), end={"start": 0, "size": 5162}
+    )
+    error = _refused(_written(tmp_path, data), "HB8002")
+    assert "longer than that of the largest" in error.message
+
+
 def test_entries_out_of_order_are_refused(tmp_path: Path) -> None:
     error = _refused(_written(tmp_path, forged([("b", b""), ("a", b"")])), "HB8002")
     assert "order" in error.message
