@@ -19,9 +19,9 @@ from hermes_build.bundle.format import (
     Manifest,
     has_place,
     hexdigest,
-    read_manifest,
 )
 from hermes_build.bundle.names import check_names, is_plain
+from hermes_build.bundle.reading import read_manifest
 from hermes_build.bundle.wheel import Installed, as_wheel
 
 TYPE_CHECKING = False

@@ -30,8 +30,8 @@ from hermes_build.bundle.format import (
     Manifest,
     hexdigest,
     is_licence,
-    read_manifest,
 )
+from hermes_build.bundle.reading import read_manifest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

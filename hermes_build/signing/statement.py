@@ -23,8 +23,8 @@ from hermes_build.bundle.format import (
     Manifest,
     hexdigest,
     is_name,
-    read_manifest,
 )
+from hermes_build.bundle.reading import read_manifest
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "urn:hermes-build:bundle:v1"

@@ -16,9 +16,9 @@ from hermes_build.bundle.format import (
     Runtime,
     has_place,
     is_name,
-    read_manifest,
     roots_of,
 )
+from hermes_build.bundle.reading import read_manifest
 from tests.bundle import making
 
 FILES = making.program()

@@ -22,10 +22,10 @@ from hermes_build.bundle.format import (
     SIGNATURES,
     BundleError,
     Runtime,
-    read_manifest,
     roots_of,
 )
 from hermes_build.bundle.glance import Glance
+from hermes_build.bundle.reading import read_manifest
 from hermes_build.bundle.wheel import ENTRY, About, wheel_entries, wheel_name
 from hermes_build.runtime.bundles import open_bundle
 from hermes_build.runtime.errors import CatalogueError, HandlerImportError, SchemaDriftError
