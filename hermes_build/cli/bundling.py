@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from hermes_build.bundle.format import SUFFIX, BundleError, Manifest
+from hermes_build.bundle.format import BundleError, Manifest
 from hermes_build.cli.present import (
     Report,
     Undecided,
@@ -20,7 +20,7 @@ from hermes_build.cli.present import (
     text_of,
 )
 from hermes_build.cli.unchanged import clean_line, last_verdict
-from hermes_build.compiler.bundling.build import CONTAINERS, Bundle, make_bundle
+from hermes_build.compiler.bundling.build import CONTAINERS, Bundle, make_bundle, write_bundle
 from hermes_build.compiler.bundling.contents import listed_size
 from hermes_build.compiler.bundling.secrets import hide_secrets
 from hermes_build.compiler.memory import forgetful, open_memory
@@ -34,7 +34,11 @@ _SHOWN = 12
 @click.command("bundle")
 @click.option("--toolset", "-t", "toolsets", multiple=True, help="Only the tools of this toolset.")
 @click.option(
-    "--output", "-o", type=click.Path(dir_okay=False), help="Write to this file.", metavar="FILE"
+    "--output",
+    "-o",
+    type=click.Path(),
+    help="Write to this file, or a wheel into this folder.",
+    metavar="FILE",
 )
 @click.option(
     "--container",
@@ -43,6 +47,7 @@ _SHOWN = 12
     show_default=True,
     help="What the bundle comes in.",
 )
+@click.option("--no-deps-lock", is_flag=True, help="Do not pin what must be installed beside it.")
 @click.option("--no-cache", is_flag=True, help="Forget what earlier runs remembered.")
 @project_option
 @report_options
@@ -50,6 +55,7 @@ def bundle_command(
     toolsets: tuple[str, ...],
     output: str | None,
     container: str,
+    no_deps_lock: bool,
     no_cache: bool,
     start: str,
     report: Report,
@@ -64,7 +70,9 @@ def bundle_command(
     known = None if no_cache else last_verdict(os.fspath(project.root), imports=True)
     clean = known is not None and clean_line(known) is not None
     try:
-        made = make_bundle(project, toolsets, memory, findings, known_clean=clean)
+        made = make_bundle(
+            project, toolsets, memory, findings, known_clean=clean, pinned=not no_deps_lock
+        )
     except KeyError as error:
         raise _no_toolset(start, str(error.args[0])) from error
     manifest = made.manifest
@@ -81,11 +89,20 @@ def bundle_command(
             say_more_follows()
         say("no bundle was written")
         return code
-    target = output or f"{manifest.name}{SUFFIX}"
+    target = output or container
     try:
-        digest = CONTAINERS[container](made, project, target, _say_waiting)
+        name = CONTAINERS[container].name(made, project)
+        target = output or name
+        if CONTAINERS[container].fixed:
+            if os.path.isdir(target):
+                target = os.path.join(target, name)
+            elif os.path.basename(target) != name:
+                raise Undecided(f"a {container} of this bundle must be called {name}")
+        digest = write_bundle(made, container, project, target, _say_waiting)
     except BundleError as error:
-        raise Undecided(f"{target} cannot be written: {error.message} ({error.code})") from error
+        hint = f"; {error.help}" if error.help else ""
+        what = f"{target} cannot be written: {error.message} ({error.code}){hint}"
+        raise Undecided(what) from error
     except OSError as error:
         raise Undecided(f"{target} cannot be written: {error.strerror}") from error
     facts = _facts(target, digest, manifest, made)

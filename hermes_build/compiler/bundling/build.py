@@ -6,19 +6,34 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any
 
 from hermes_build import __version__, layout
 from hermes_build.bundle.archive import write_archive
-from hermes_build.bundle.format import MANIFEST, Manifest, Runtime, hexdigest, is_name, roots_of
+from hermes_build.bundle.format import (
+    MANIFEST,
+    PYLOCK,
+    SUFFIX,
+    BundleError,
+    File,
+    Manifest,
+    Runtime,
+    hexdigest,
+    is_name,
+    roots_of,
+)
+from hermes_build.bundle.wheel import wheel_entries, wheel_name
 from hermes_build.compiler.bundling.closure import Closure, Outside, follow
-from hermes_build.compiler.bundling.contents import Contents, gather
+from hermes_build.compiler.bundling.contents import Content, Contents, gather
+from hermes_build.compiler.bundling.dependencies import lock_dependencies
 from hermes_build.compiler.bundling.directives import visible
 from hermes_build.compiler.bundling.distributions import find_dependencies, project_table
 from hermes_build.compiler.bundling.door import Door
 from hermes_build.compiler.bundling.judging import find_in_texts, find_paths
 from hermes_build.compiler.bundling.modules import STANDARD, Modules
 from hermes_build.compiler.bundling.narrow import Narrowed, make_narrowed
+from hermes_build.compiler.bundling.requirements import requirements_of
+from hermes_build.compiler.bundling.wheel import about_wheel
 from hermes_build.compiler.diagnostics import Diagnostic, Findings, Span
 from hermes_build.compiler.drift import probe_handlers
 from hermes_build.compiler.freshness import stale
@@ -57,11 +72,13 @@ def make_bundle(
     findings: Findings,
     *,
     known_clean: bool = False,
+    pinned: bool = False,
 ) -> Bundle:
     """Make a bundle in memory: nothing is written.
 
     ``findings`` holds what reading the settings found. ``known_clean`` says that a check of this
-    very state has found nothing, so that the handlers need not be imported again.
+    very state has found nothing, so that the handlers need not be imported again. ``pinned`` adds
+    a lock of the dependencies, for which a package index is asked.
 
     Raises:
         KeyError: there is no toolset of a name.
@@ -79,6 +96,8 @@ def make_bundle(
     find_in_texts(contents.texts, seen)
     find_paths(os.path.realpath(project.root), specs, contents.generated, seen)
     dependencies = find_dependencies(project, outside(project, narrowed, closure), seen)
+    if pinned and not seen.has_errors:
+        pin(project, dependencies, contents, seen)
     shown = (*found, *visible(seen, contents.texts, project.lint))
     if any(one.severity == "error" for one in shown):
         return Bundle(shown, files, contents)
@@ -116,6 +135,31 @@ def outside(project: Project, narrowed: Narrowed, closure: Closure) -> list[Outs
     return found
 
 
+def pin(
+    project: Project,
+    dependencies: Mapping[str, str | None],
+    contents: Contents,
+    findings: Findings,
+) -> None:
+    """Add a lock of the dependencies to the contents; why there can be none is a finding."""
+    table = project_table(project)
+    try:
+        requirements = requirements_of(dependencies, table)
+    except BundleError as error:
+        findings.add(error.code, error.message, Span(error.path), help=(error.help,))
+        return
+    data = lock_dependencies(project, requirements, python_of(table), findings)
+    if data is not None:
+        contents.files[PYLOCK] = data
+        contents.listed[PYLOCK] = File(hexdigest(data), len(data))
+
+
+def python_of(table: Mapping[str, Any]) -> str:
+    """The versions of Python that a project is for, as a specifier."""
+    python = table.get("requires-python")
+    return python if isinstance(python, str) and python else ANY_PYTHON
+
+
 def make_manifest(
     project: Project,
     toolsets: Sequence[str],
@@ -127,7 +171,6 @@ def make_manifest(
     """State what is in a bundle."""
     records = narrowed.tree[f"{project.output_folder}/{CATALOGUE}"].partition(b"\n")[2]
     table = project_table(project)
-    python = table.get("requires-python")
     return Manifest(
         name=bundle_name(table.get("name"), toolsets),
         package=project.output,
@@ -137,7 +180,7 @@ def make_manifest(
         tools=[one.name for one in narrowed.catalog.tools],
         registry=hexdigest(records),
         runtime=Runtime(layout.FORMAT, layout.SINCE, __version__),
-        requires_python=python if isinstance(python, str) and python else ANY_PYTHON,
+        requires_python=python_of(table),
         dependencies=dependencies,
         left_out=closure.left_out,
         files=contents.listed,
@@ -151,26 +194,36 @@ def bundle_name(project: object, toolsets: Sequence[str]) -> str:
     return project if isinstance(project, str) and is_name(project) else NAMELESS
 
 
-def write_hermes(
-    bundle: Bundle, project: Project, target: str, on_wait: Callable[[], None] = lambda: None
+def write_bundle(
+    bundle: Bundle,
+    container: str,
+    project: Project,
+    target: str,
+    on_wait: Callable[[], None] = lambda: None,
 ) -> str:
-    """Write the archive, all or nothing, and return its SHA-256 in hexadecimal digits.
+    """Write a bundle, all or nothing, and return the SHA-256 of the file in hexadecimal digits.
 
-    What a killed run has left beside ``target`` is removed; another run that writes for the same
-    project is waited for, and after a second ``on_wait`` is called.
+    ``container`` is one of `CONTAINERS`. What a killed run has left beside ``target`` is removed;
+    another run that writes for the same project is waited for, and after a second ``on_wait`` is
+    called.
 
     Raises:
-        ValueError: the bundle has errors.
-        BundleError: ``HB8006`` a file changed meanwhile, ``HB8008`` it would be too large.
+        BundleError: ``HB8006`` a file changed meanwhile, ``HB8008`` it would be too large; for a
+            wheel ``HB8151`` or ``HB8152``, the project says what no wheel can.
         OSError: the file cannot be written; one that was there is as it was.
     """
-    if bundle.manifest is None:
-        raise ValueError("a bundle with errors cannot be written")
-    entries = {MANIFEST: bundle.manifest.to_bytes(), **bundle.contents.files}
+    entries = CONTAINERS[container].entries(bundle, project)
     with exclusive(project.root, Findings(), on_wait) as alone:
         if alone:  # in a project that nobody may write into, nobody can be waited for
             _sweep(target)
         return write_archive(entries, target)
+
+
+def write_hermes(
+    bundle: Bundle, project: Project, target: str, on_wait: Callable[[], None] = lambda: None
+) -> str:
+    """Write the archive: `write_bundle` for the container that bundles have of their own."""
+    return write_bundle(bundle, "hermes", project, target, on_wait)
 
 
 def _sweep(target: str) -> None:
@@ -181,7 +234,44 @@ def _sweep(target: str) -> None:
             os.unlink(os.path.join(folder, one))
 
 
-Writer: TypeAlias = Callable[[Bundle, Project, str, Callable[[], None]], str]
+@dataclass(frozen=True, slots=True)
+class Container:
+    """What a bundle may come in.
 
-CONTAINERS: Mapping[str, Writer] = {"hermes": write_hermes}
-"""What a bundle may come in: each function writes one to a file and returns that file's digest."""
+    ``entries`` are what is written, ``name`` is the file that this goes to where nobody names
+    another one; where the name is ``fixed``, only the folder can be another one.
+    """
+
+    entries: Callable[[Bundle, Project], Mapping[str, Content]]
+    name: Callable[[Bundle, Project], str]
+    fixed: bool = False
+
+
+def _manifest(bundle: Bundle) -> Manifest:
+    if bundle.manifest is None:
+        raise ValueError("a bundle with errors cannot be written")
+    return bundle.manifest
+
+
+def _tree(bundle: Bundle, project: Project) -> Mapping[str, Content]:
+    return {MANIFEST: _manifest(bundle).to_bytes(), **bundle.contents.files}
+
+
+def _archive_name(bundle: Bundle, project: Project) -> str:
+    return f"{_manifest(bundle).name}{SUFFIX}"
+
+
+def _wheel(bundle: Bundle, project: Project) -> Mapping[str, Content]:
+    about = about_wheel(_manifest(bundle), project_table(project))
+    return wheel_entries(_tree(bundle, project), about)
+
+
+def _wheel_name(bundle: Bundle, project: Project) -> str:
+    manifest = _manifest(bundle)
+    return wheel_name(manifest, about_wheel(manifest, project_table(project)))
+
+
+CONTAINERS: Mapping[str, Container] = {
+    "hermes": Container(_tree, _archive_name),
+    "wheel": Container(_wheel, _wheel_name, fixed=True),
+}
