@@ -45,7 +45,7 @@ def new_command(name: str, passphrase_file: str | None) -> int:
     except SigningUnavailable as error:
         raise Undecided(str(error)) from error
     try:
-        private, public = new_key(name, _passphrase(passphrase_file))
+        private, public = new_key(name.removesuffix(".pem"), _passphrase(passphrase_file))
     except FileExistsError as error:
         raise Undecided(f"{error.filename} exists, and stays as it is") from error
     say(f"wrote {private}, which signs: keep it secret")
