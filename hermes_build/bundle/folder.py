@@ -12,7 +12,7 @@ import re
 import stat
 from hashlib import sha256
 
-from hermes_build.bundle.archive import in_order
+from hermes_build.bundle.entries import in_order
 from hermes_build.bundle.format import MANIFEST, MAX_BYTES, MAX_FILES, BundleError
 from hermes_build.bundle.names import check_names
 

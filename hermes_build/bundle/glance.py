@@ -157,14 +157,14 @@ class Glance:
 
     def _container(self) -> Container:
         """The container, of which the file is the one that is held."""
-        from hermes_build.bundle.archive import Archive, _read_entries
+        from hermes_build.bundle.archive import Archive, read_entries
         from hermes_build.bundle.verifying import open_container
         from hermes_build.bundle.wheel import as_wheel
 
         if self.held is None:
             return open_container(self.path)
         held: Any = self.held
-        archive = Archive(self.path, held, _read_entries(held))
+        archive = Archive(self.path, held, read_entries(held))
         return as_wheel(archive) if self.path.endswith(".whl") else archive
 
     def _take(self, facts: tuple[str, str, int, str]) -> None:

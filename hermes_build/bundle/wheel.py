@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from typing import NoReturn
 
-    from hermes_build.bundle.archive import Entry, Source
+    from hermes_build.bundle.archive import Source
+    from hermes_build.bundle.entries import Entry
 
 TREE = "bundle/"
 """The folder in the package that the bundle's tree stands in."""

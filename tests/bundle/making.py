@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from hermes_build.bundle.archive import COMMENT, write_archive
+from hermes_build.bundle.archive import write_archive
+from hermes_build.bundle.entries import COMMENT
 from hermes_build.bundle.format import (
     LOCK,
     MANIFEST,

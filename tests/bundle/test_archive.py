@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from hermes_build.bundle import archive as room
+from hermes_build.bundle import archive, entries
 from hermes_build.bundle.archive import open_archive, write_archive
 from hermes_build.bundle.format import MANIFEST, SIGNATURES, BundleError
 from hermes_build.bundle.names import check_names, is_plain
@@ -107,19 +107,19 @@ def test_a_bad_name_is_refused_before_anything_is_written(tmp_path: Path) -> Non
 
 
 def test_too_many_files_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "MAX_FILES", 3)
+    monkeypatch.setattr(entries, "MAX_FILES", 3)
     write_archive(dict.fromkeys("abc", b""), tmp_path / "x")
     with pytest.raises(BundleError) as caught:
         write_archive(dict.fromkeys("abcd", b""), tmp_path / "y")
     assert caught.value.code == "HB8008"
-    monkeypatch.setattr(room, "MAX_FILES", 2)
+    monkeypatch.setattr(entries, "MAX_FILES", 2)
     _refused(tmp_path / "x", "HB8008")
 
 
 def test_too_many_bytes_are_refused_before_they_are_written(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(room, "MAX_BYTES", 9_000_000)
+    monkeypatch.setattr(entries, "MAX_BYTES", 9_000_000)
     (tmp_path / "x").write_bytes(b"before")
     megabyte = bytes(1 << 20)
 
@@ -348,7 +348,7 @@ def test_an_end_that_the_writer_never_writes_is_refused(tmp_path: Path, what: st
 def test_a_directory_as_large_as_the_file_is_refused_unread(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(room, "MAX_FILES", 2)
+    monkeypatch.setattr(archive, "MAX_DIRECTORY", 5000)
     data = forged(
         [("a", b"one"), ("b", b"two")], between=bytes(5000), end={"start": 0, "size": 5162}
     )

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from hermes_build.bundle.archive import in_order
+from hermes_build.bundle.entries import in_order
 from hermes_build.bundle.format import LOCK, MANIFEST, BundleError
 from hermes_build.bundle.verifying import open_files, verify
 from tests.bundle import making
