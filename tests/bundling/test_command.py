@@ -19,7 +19,7 @@ from tests.bundling.programs import FILES, program
 from tests.command_line import PROGRAM, edit, handler, hermes, process, write
 
 OFFLINE = ["--no-deps-lock"]
-"""For programs that have dependencies: without it, a package index is asked for them."""
+"""Without it, a package index is asked for what the runtime and the program need."""
 
 REPORT = jsonschema_rs.Draft202012Validator(SCHEMAS["output"]())
 
@@ -28,9 +28,9 @@ def test_a_bundle_is_written_beside_and_called_like_the_project_or_the_toolset(
     tmp_path: Path,
 ) -> None:
     root = program(tmp_path)
-    assert hermes(root, "bundle").code == 0
-    assert hermes(root, "bundle", "-t", "talk").code == 0
-    assert hermes(root, "bundle", "-t", "talk", "-t", "file", "-o", "more.zip").code == 0
+    assert hermes(root, "bundle", *OFFLINE).code == 0
+    assert hermes(root, "bundle", *OFFLINE, "-t", "talk").code == 0
+    assert hermes(root, "bundle", *OFFLINE, "-t", "talk", "-t", "file", "-o", "more.zip").code == 0
     names = {name for name in os.listdir(root) if name.endswith((".hermes", ".zip"))}
     assert names == {"agent.hermes", "talk.hermes", "more.zip"}
     with verify(root / "agent.hermes") as one, verify(root / "more.zip") as other:
@@ -82,7 +82,7 @@ def test_what_check_refuses_is_refused(
         old, new = "How many", "How few"
     edit(root, path, old, new)
     check = hermes(root, "check", "--format", "concise")
-    done = hermes(root, "bundle", "--format", "concise")
+    done = hermes(root, "bundle", *OFFLINE, "--format", "concise")
     assert (done.code, done.out) == (1, check.out)
     assert sorted(set(done.codes)) == sorted(set(codes))
     assert "no bundle was written" in done.err
@@ -92,7 +92,7 @@ def test_what_check_refuses_is_refused(
 def test_a_refused_bundle_is_reported_as_json_too(tmp_path: Path) -> None:
     root = program(tmp_path)
     edit(root, "handlers/words.py", "three", "three'\n")
-    done = hermes(root, "bundle", "--format", "json")
+    done = hermes(root, "bundle", *OFFLINE, "--format", "json")
     report = json.loads(done.out)
     REPORT.validate(report)
     assert (done.code, report["bundle"]) == (1, None)
@@ -102,14 +102,14 @@ def test_handlers_are_imported_unless_a_check_of_this_state_was_clean(tmp_path: 
     root = program(tmp_path / "p")
     mark = tmp_path / "imported"
     edit(root, "handlers/count.py", "from typing", f"open({str(mark)!r}, 'a').close()\nfrom typing")
-    assert hermes(root, "bundle").code == 0
+    assert hermes(root, "bundle", *OFFLINE).code == 0
     assert mark.exists()
     mark.unlink()
     assert hermes(root, "check").code == 0
     mark.unlink()
-    assert hermes(root, "bundle").code == 0
+    assert hermes(root, "bundle", *OFFLINE).code == 0
     assert not mark.exists()
-    assert hermes(root, "bundle", "--no-cache").code == 0
+    assert hermes(root, "bundle", *OFFLINE, "--no-cache").code == 0
     assert mark.exists()
 
 
@@ -125,7 +125,7 @@ def test_a_warning_fails_a_strict_bundle_and_no_other(tmp_path: Path) -> None:
 
 
 def test_a_toolset_that_there_is_not_is_named_with_the_nearest(tmp_path: Path) -> None:
-    done = hermes(program(tmp_path), "bundle", "-t", "tolk")
+    done = hermes(program(tmp_path), "bundle", *OFFLINE, "-t", "tolk")
     assert done.code == 2
     assert "there is no toolset `tolk`; did you mean `talk`?" in done.err
 
@@ -135,7 +135,7 @@ def test_a_secret_is_shown_by_nobody(tmp_path: Path) -> None:
     root = program(tmp_path)
     edit(root, "handlers/words.py", "WORD", f'password = "{secret}"\nWORD')
     for form in ("full", "concise", "json"):
-        done = hermes(root, "bundle", "--format", form)
+        done = hermes(root, "bundle", *OFFLINE, "--format", form)
         assert done.code == 1
         assert "HB8110" in done.out
         assert secret not in done.out + done.err
@@ -143,17 +143,17 @@ def test_a_secret_is_shown_by_nobody(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     root = program(tmp_path)
-    done = hermes(root, "bundle", "-o", "nowhere/x.hermes")
+    done = hermes(root, "bundle", *OFFLINE, "-o", "nowhere/x.hermes")
     assert done.code == 2
     assert "nowhere/x.hermes cannot be written: No such file or directory" in done.err
 
 
 def test_a_bundle_can_be_made_of_a_project_that_nobody_may_write(tmp_path: Path) -> None:
     root = program(tmp_path / "p")
-    assert hermes(root, "bundle", "-o", str(tmp_path / "one.hermes")).code == 0
+    assert hermes(root, "bundle", *OFFLINE, "-o", str(tmp_path / "one.hermes")).code == 0
     shutil.rmtree(root / ".hermes-build")
     write(root, {".hermes-build": "what a run must remember finds no room here"})
-    assert hermes(root, "bundle", "-o", str(tmp_path / "two.hermes")).code == 0
+    assert hermes(root, "bundle", *OFFLINE, "-o", str(tmp_path / "two.hermes")).code == 0
     assert (tmp_path / "one.hermes").read_bytes() == (tmp_path / "two.hermes").read_bytes()
 
 
@@ -193,7 +193,18 @@ def test_a_kill_at_any_moment_leaves_a_whole_bundle_and_the_next_run_cleans(tmp_
     for moment in moments:
         name, nth = moment
         left = len(os.listdir(place))
-        command = [sys.executable, "-P", "-c", KILLED, name, str(nth), "bundle", "-o", str(target)]
+        command = [
+            sys.executable,
+            "-P",
+            "-c",
+            KILLED,
+            name,
+            str(nth),
+            "bundle",
+            *OFFLINE,
+            "-o",
+            str(target),
+        ]
         done = subprocess.run(command, cwd=root, capture_output=True, check=False)
         assert done.returncode == -signal.SIGKILL, moment
         if moment == moments[-1]:  # after the move
@@ -204,7 +215,7 @@ def test_a_kill_at_any_moment_leaves_a_whole_bundle_and_the_next_run_cleans(tmp_
             assert len(os.listdir(place)) == 2 >= left, "each run cleans what the last one left"
     (place / f".{target.name}.0123456789ab.part").write_bytes(b"")
     (place / ".other.hermes.0123456789ab.part").write_bytes(b"")
-    assert hermes(root, "bundle", "-o", str(target)).code == 0
+    assert hermes(root, "bundle", *OFFLINE, "-o", str(target)).code == 0
     verify(target).close()
     assert sorted(os.listdir(place)) == [".other.hermes.0123456789ab.part", "x.hermes"]
 
@@ -222,7 +233,7 @@ def test_a_full_disk_leaves_the_old_bundle_and_nothing_else(tmp_path: Path) -> N
     try:
         target = disk / "x.hermes"
         target.write_bytes(b"the old one")
-        done = hermes(root, "bundle", "-o", str(target))
+        done = hermes(root, "bundle", *OFFLINE, "-o", str(target))
         assert (done.code, done.out) == (2, "")
         assert f"{target} cannot be written: No space left on device" in done.err
         assert target.read_bytes() == b"the old one"
@@ -233,7 +244,7 @@ def test_a_full_disk_leaves_the_old_bundle_and_nothing_else(tmp_path: Path) -> N
 
 def test_two_runs_at_once_write_one_bundle(tmp_path: Path) -> None:
     root = program(tmp_path)
-    command = [*PROGRAM, "bundle", "-o", "x.hermes"]
+    command = [*PROGRAM, "bundle", *OFFLINE, "-o", "x.hermes"]
     runs = [subprocess.Popen(command, cwd=root, stdout=subprocess.DEVNULL) for _ in range(3)]
     assert [run.wait(120) for run in runs] == [0, 0, 0]
     with verify(root / "x.hermes") as opened:
@@ -244,7 +255,7 @@ def test_two_runs_at_once_write_one_bundle(tmp_path: Path) -> None:
 @pytest.mark.parametrize("tool", ["tell", "say"])
 def test_a_bundle_runs_by_itself(tmp_path: Path, tool: str) -> None:
     root = program(tmp_path / "p")
-    assert hermes(root, "bundle", "-o", str(tmp_path / "x.hermes")).code == 0
+    assert hermes(root, "bundle", *OFFLINE, "-o", str(tmp_path / "x.hermes")).code == 0
     done = process(
         tmp_path, "call", tool, '{"path": "a"}', program=[sys.executable, "-I", "x.hermes"]
     )
