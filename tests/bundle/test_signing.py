@@ -120,10 +120,15 @@ def test_a_signature_by_a_stranger_is_refused(ada: Pair, bob: Pair) -> None:
     assert code_of(lambda: check(manifest_of(), envelope, [ada.public])) == "HB8012"
 
 
-def test_a_stranger_beside_a_known_key_is_named_and_does_not_count(ada: Pair, bob: Pair) -> None:
+def test_a_stranger_beside_a_known_key_is_named_and_does_not_count(
+    ada: Pair, bob: Pair, tmp_path: Path
+) -> None:
     envelope = sign(manifest_of(), [ada.private, bob.private])
     found = check(manifest_of(), envelope, [ada.public])
     assert (found.by, found.others) == ((ada.id,), (bob.id,))
+    cid = Pair(tmp_path, "cid")
+    keys = [ada.public, cid.public]
+    assert code_of(lambda: check(manifest_of(), envelope, keys, threshold=2)) == "HB8014"
 
 
 def test_a_threshold_counts_keys_and_not_signatures(ada: Pair, bob: Pair, tmp_path: Path) -> None:
