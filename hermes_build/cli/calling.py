@@ -11,20 +11,33 @@ from typing import Any, NoReturn
 
 import click
 
+from hermes_build.cli.opening import is_bundle, run_bundle
 from hermes_build.cli.present import Undecided, project_option, say, sound_project
+from hermes_build.cli.trusting import Trust, trust_options
 from hermes_build.compiler.project import Project
+from hermes_build.ir import is_name
 
 
 @click.command("call")
-@click.argument("tool")
-@click.argument("arguments", required=False, default="{}", metavar="[JSON]")
+@click.argument("words", nargs=-1, required=True, metavar="[BUNDLE] TOOL [JSON]")
+@trust_options
 @project_option
-def call_command(tool: str, arguments: str, start: str) -> int:
+def call_command(words: tuple[str, ...], trust: Trust, start: str) -> int:
     """Call TOOL with the JSON arguments; `-` reads them from standard input.
 
     The compiled registry and the tool's own handler are used, as an agent would use them. Prints
     what a model would read. Exit code 1 says that the result is an error.
+
+    With BUNDLE, a file that `bundle` made, a folder, or the name of an installed one, its tool is
+    called, once it is verified.
     """
+    if len(words) == 3 or is_bundle(words[0]) or (len(words) == 2 and is_name(words[1])):
+        return run_bundle(words[0], ["call", *words[1:]], trust)
+    if len(words) > 3:
+        raise click.UsageError("there is at most a bundle, a tool, and its arguments in quotes")
+    if trust.paths or trust.required:
+        raise click.UsageError("keys are for a bundle: name it before the tool")
+    tool, arguments = words[0], words[1] if len(words) == 2 else "{}"
     project = sound_project(start)
     args = _json(sys.stdin.buffer.read() if arguments == "-" else arguments)
     registry = open_registry(project)

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
+from hermes_build.cli.opening import is_bundle, run_bundle
 from hermes_build.cli.present import Undecided, counted, project_option, say, sound_project
 from hermes_build.cli.reading import read_catalog
+from hermes_build.cli.trusting import Trust
 from hermes_build.compiler.codes import CODES
 from hermes_build.compiler.emit.definition import definition
 from hermes_build.compiler.emit.registry import tool_record
@@ -29,7 +31,7 @@ _CODE = re.compile(r"HB\d+")
 
 
 @click.command("show")
-@click.argument("names", nargs=-1)
+@click.argument("names", nargs=-1, metavar="[NAME|BUNDLE]...")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option(
     "--probe",
@@ -44,7 +46,13 @@ def show_command(names: tuple[str, ...], as_json: bool, probe: bool, start: str)
     tools. What a spec requires is looked for on this machine: `!` marks a tool that cannot be used
     here, `?` one whose check function decides. Token counts are estimates: the definition's JSON in
     UTF-8, by four bytes.
+
+    With BUNDLE, a file that `bundle` made or a folder of one, it is verified and shown.
     """
+    if names and is_bundle(names[0]):
+        if len(names) > 1:
+            raise click.UsageError("a bundle is shown by itself")
+        return run_bundle(names[0], ["show", *(["--json"] if as_json else [])], Trust((), 1, False))
     catalog = read_catalog(start)
     tools = {name: tool for tool in catalog.tools for name in (tool.name, *tool.aliases)}
     toolsets = {name: one for one in catalog.toolsets for name in (one.name, *one.aliases)}

@@ -1,0 +1,42 @@
+"""Calling and showing the tools of a bundle, where a project would stand."""
+
+from __future__ import annotations
+
+import os
+
+from hermes_build.bundle.format import MANIFEST, SUFFIX
+from hermes_build.cli.refusing import refused
+from hermes_build.cli.trusting import Trust, say_unchecked
+
+
+def is_bundle(word: str) -> bool:
+    """Whether a word of a command line means a bundle: a file or folder, by its path."""
+    if word.endswith((SUFFIX, ".whl")):
+        return True
+    return os.path.isfile(os.path.join(word, MANIFEST))
+
+
+def run_bundle(name_or_path: str, words: list[str], trust: Trust) -> int:
+    """Run a command of a bundle, once it is verified and signed as ``trust`` demands.
+
+    Args:
+        name_or_path: the bundle, or the name that it is installed by.
+        words: what `hermes_build.runtime.standalone.main` takes.
+
+    Returns:
+        The exit code.
+    """
+    from hermes_build.bundle.format import BundleError
+    from hermes_build.bundle.store import resolve
+    from hermes_build.bundle.verifying import verify
+    from hermes_build.runtime.standalone import main
+
+    path = ""
+    try:
+        path = resolve(name_or_path)
+        with verify(path) as opened:
+            if not trust.check(opened):
+                say_unchecked(opened)
+    except BundleError as error:
+        return refused(error, path)
+    return main(path, words)
