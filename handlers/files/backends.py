@@ -12,7 +12,8 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
+from functools import cache
+from importlib.resources import files
 from threading import Timer
 from typing import IO, Any
 
@@ -27,7 +28,6 @@ DEADLINE = 20.0
 MOST_BYTES = 20 * 1024 * 1024
 """Files larger than this are not searched."""
 
-_FINDER = Path(__file__).with_name("finder.py")
 _SIMPLE = re.compile(r"[\w.*?-]+", re.ASCII)
 
 
@@ -92,8 +92,13 @@ def ripgrep_command(program: str, request: Request) -> list[str]:
 
 
 def finder_command() -> list[str]:
-    """The command line of our own search."""
-    return [sys.executable, "-I", "-S", str(_FINDER)]
+    """The command line of our own search; its source, since in a bundle there is no file to run."""
+    return [sys.executable, "-I", "-S", "-c", _finder()]
+
+
+@cache
+def _finder() -> str:
+    return files(__package__).joinpath("finder.py").read_text("utf-8")
 
 
 def finder_request(request: Request) -> bytes:

@@ -1,9 +1,9 @@
 """The search without ripgrep: a program of its own that prints what ``rg --json`` would print.
 
 It runs in a child process, because an expression can take for ever on one line and nothing but the
-end of the process stops `re`. It is started by its path in Python's isolated mode, so it imports
-only the standard library and nothing of this package. The request is one JSON object on the
-standard input; the answer is NUL-ended paths, or one JSON event a line.
+end of the process stops `re`. Its source is run in Python's isolated mode, so it imports only the
+standard library and nothing of this package. The request is one JSON object on the standard input;
+the answer is NUL-ended paths, or one JSON event a line.
 """
 
 from __future__ import annotations

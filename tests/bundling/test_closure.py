@@ -272,6 +272,27 @@ def test_a_lazy_module_may_be_taken_whole(tmp_path: Path) -> None:
     assert "x.first" in taken(tmp_path, files, modules=("x.*",))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def make(name): ...\n__getattr__ = make(__name__)",
+        "from x import make\n__getattr__ = make(__name__)",
+        "from .near import make\n__getattr__ = make(__name__)",
+        "import x\n__getattr__ = x.make",
+    ],
+)
+def test_what_a_function_of_the_project_makes_lazy_is_read_there(tmp_path: Path, text: str) -> None:
+    files = {
+        **HANDLERS,
+        "handlers/a.py": text,
+        "handlers/near.py": "",
+        "x.py": "import y",
+        "y.py": "",
+    }
+    _, findings = followed(tmp_path, files)
+    assert findings == []
+
+
 def test_a_computed_import_of_what_is_elsewhere_is_a_dependency(tmp_path: Path) -> None:
     text = "import importlib\nimportlib.import_module(f'httpx.{a}')\nimportlib.import_module(f'encodings.{a}')"
     closure, findings = followed(tmp_path, {**HANDLERS, "handlers/a.py": text})
@@ -359,6 +380,15 @@ def test_what_is_left_out_is_told_with_why(tmp_path: Path) -> None:
         ("handlers.deep.more", "no tool of the bundle needs it"),
         ("handlers.types", "only type checkers import it"),
     )
+
+
+def test_a_module_that_asks_for_its_own_file_is_a_warning(tmp_path: Path) -> None:
+    text = (
+        "from pathlib import Path\n\n\ndef f():\n    return Path(__file__), '__file__', __file__\n"
+    )
+    _, (one,) = followed(tmp_path, {**HANDLERS, "handlers/a.py": text})
+    assert (one.code, one.severity, one.span and one.span.line) == ("HB8114", "warning", 5)
+    assert followed(tmp_path, {"handlers/a.py": "# __file__\nx = '__file__'\n"})[1] == []
 
 
 def test_compiled_code_is_a_finding(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def test_place_time_locale_seed_umask_and_line_ends_change_nothing(tmp_path: Pat
             os.utime(path, (2_000_000_000, 2_000_000_000))
     assert changed > 100
     first = bundled(one, tmp_path / "x.hermes", 0o022, {"PYTHONHASHSEED": "1", "TZ": "UTC"})
-    env = {"PYTHONHASHSEED": "77", "TZ": "Pacific/Kiritimati", "LC_ALL": "C", "PYTHONUTF8": "0"}
+    env = {"PYTHONHASHSEED": "77", "TZ": "Pacific/Kiritimati", "LC_ALL": "C"}
     second = bundled(other, tmp_path / "deep.hermes", 0o077, env)
     with verify(tmp_path / "x.hermes") as x, verify(tmp_path / "deep.hermes") as deep:
         differing = [name for name in x.names() if x.read(name) != deep.read(name)]

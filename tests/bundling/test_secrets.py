@@ -70,4 +70,3 @@ def test_a_hidden_secret_keeps_its_place_and_its_length() -> None:
     text = f'one\npassword = "hunter2"  # why\n{AWS}\n'
     shown = hide_secrets(text, code=True)
     assert shown == f'one\npassword = "•••••••"  # why\n{"•" * len(AWS)}\n'
-

@@ -128,6 +128,14 @@ class _Walk:
         while self.queue:
             module = self.queue.popleft()
             found = self.imports(module)
+            if found.by_path is not None:
+                self.findings.add(
+                    "HB8114",
+                    f"`{module.name}` asks for its own file, and in a bundle there is none to open",
+                    found.by_path,
+                    label="a path that leads into the bundle",
+                    help=("read data by `importlib.resources`, and name it in `bundle-data`",),
+                )
             self.undecided += [(module.name, one) for one in found.undecided]
             for one in found.found:
                 if one.typing:
@@ -274,7 +282,8 @@ class _Walk:
         """Report the imports that nothing decides, now that all that was taken is known."""
         for module, one in self.undecided:
             top, dot, _ = one.known.partition(".")
-            if self.is_told(module, one.known):
+            made_here = one.maker and self.modules.is_ours(one.maker)
+            if made_here or self.is_told(module, one.known):
                 continue
             if dot and top and not self.modules.is_ours(top):
                 self.note_outside(Import(top, (), one.span, True))

@@ -34,22 +34,28 @@ class Import:
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """An import of a module whose name is computed: ``known`` is how the name begins, if known."""
+    """An import of a module whose name is computed: ``known`` is how the name begins, if known.
+
+    ``maker`` is the dotted name of a function that makes what imports, where one does.
+    """
 
     span: Span
     known: str
     why: str
+    maker: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Imports:
     """What a module imports, in the order of its lines; ``exported`` is its ``__all__``.
 
-    ``exported`` is empty where there is none, and None where it cannot be read.
+    ``exported`` is empty where there is none, and None where it cannot be read. ``by_path`` is the
+    first place that asks for the module's own file.
     """
 
     found: tuple[Import, ...] = ()
     undecided: tuple[Undecided, ...] = ()
+    by_path: Span | None = None
     exported: tuple[str, ...] | None = ()
 
 
@@ -84,7 +90,7 @@ class _Reader:
         self.tree, self.path = tree, path
         self.lines = source.splitlines()
         self.dynamic = any(one in source for one in _DYNAMIC)
-        self.lists = b"__all__" in source
+        self.lists, self.asks = b"__all__" in source, b"__file__" in source
         self.package = module if is_package else module.rpartition(".")[0]
         self.names = Names(tree, module, self.package, self.dynamic or b"TYPE_CHECKING" in source)
         self.found: list[Import] = []
@@ -103,7 +109,21 @@ class _Reader:
             elif self.dynamic and not typing:
                 self.look(statement, guarded)
         exported = self.exported() if self.lists else ()
-        return Imports(tuple(self.found), tuple(self.undecided), exported)
+        return Imports(tuple(self.found), tuple(self.undecided), self.by_path(), exported)
+
+    def by_path(self) -> Span | None:
+        if not self.asks:
+            return None
+        places = [
+            (node.lineno, node.col_offset, node)
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Name) and node.id == "__file__"
+        ]
+        return (
+            span_of(min(places, key=lambda one: one[:2])[2], self.path, self.lines)
+            if places
+            else None
+        )
 
     def statements(self) -> Iterator[tuple[ast.stmt, bool, bool]]:
         """Every statement, whether a failing import in it is caught, and whether it never runs."""
@@ -155,7 +175,7 @@ class _Reader:
         if isinstance(statement, (ast.Assign, ast.AnnAssign)):
             targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
             if any(_binds(target, "__getattr__") for target in targets):
-                self.undecide(statement, "", "what the module's `__getattr__` imports")
+                self.lazy(statement)
         stack: list[ast.AST] = [
             child for child in ast.iter_child_nodes(statement) if not _is_body(child)
         ]
@@ -173,6 +193,20 @@ class _Reader:
                     self.undecide(node, "", f"`{what}` is used otherwise than in a call here")
                     continue
             stack += reversed(list(ast.iter_child_nodes(node)))
+
+    def lazy(self, statement: ast.Assign | ast.AnnAssign) -> None:
+        """Look at a ``__getattr__`` of the module that something else makes."""
+        value = statement.value
+        made = value.func if isinstance(value, ast.Call) else value
+        if isinstance(made, ast.Name) and self.names.binds(made.id):
+            return  # a function of this module, which is read like all of it
+        maker = "" if made is None else self.names.dotted(made)
+        if maker.startswith("."):
+            name = maker.lstrip(".")
+            maker = self.origin(name, len(maker) - len(name))
+        span = span_of(statement, self.path, self.lines)
+        why = "what the module's `__getattr__` imports"
+        self.undecided.append(Undecided(span, "", why, maker))
 
     def importer(self, node: ast.expr) -> str:
         """Which function that imports by name an expression leads to; empty for any other."""
