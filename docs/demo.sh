@@ -1,6 +1,6 @@
 #!/bin/sh
-# What `make demo` shows: this repository compiles itself, an agent runs on it, and a handler that
-# drifts is refused.
+# What `make demo` shows: this repository compiles itself, an agent runs on it, a handler that drifts is
+# refused, and a bundle is made, verified, and refused when it was changed.
 # Works in a copy: nothing here is changed. Needs `hermes-build` on PATH.
 set -eu
 
@@ -54,5 +54,25 @@ sed -n '/SchemaDriftError/,$p' refused.txt
 say "So does CI."
 if run hermes-build check; then
     echo "check passed a drifted handler: that is a bug" >&2
+    exit 1
+fi
+
+cp "$here/handlers/read_file.py" handlers/read_file.py
+
+say "A toolset becomes one file: the same bytes on every machine, verified before anything of it runs."
+run hermes-build bundle --toolset file --no-deps-lock -o files.hermes
+run hermes-build verify files.hermes
+run hermes-build call files.hermes read_file '{"path": "README.md", "limit": 1}'
+printf '$ python files.hermes call read_file ...\n'
+"$(dirname "$(command -v hermes-build)")/python" files.hermes call read_file '{"path": "README.md", "limit": 1}'
+
+say "Somebody changes one byte of a handler in it."
+LC_ALL=C sed -e 's/reading\.read_file(workspace/reading.read_file(workspacE/' files.hermes > tampered.hermes
+if run hermes-build verify tampered.hermes; then
+    echo "verify passed a changed bundle: that is a bug" >&2
+    exit 1
+fi
+if run hermes-build call tampered.hermes read_file '{"path": "README.md"}'; then
+    echo "a changed bundle was called: that is a bug" >&2
     exit 1
 fi
