@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 PASSPHRASE = "HERMES_BUILD_PASSPHRASE"
 """The environment variable that holds the passphrase of private keys, where no file does."""
 
-_passphrase_option = click.option(
+passphrase_option = click.option(
     "--passphrase-file",
     metavar="FILE",
     help=f"The first line of FILE is the private key's passphrase; else {PASSPHRASE} is, if set.",
 )
+"""Adds ``--passphrase-file``, which `read_private_keys` takes."""
 
 
 @click.group("key")
@@ -32,7 +33,7 @@ def key_command() -> None:
 
 @key_command.command("new")
 @click.option("-o", "--out", "name", default="hermes-build-key", metavar="NAME", show_default=True)
-@_passphrase_option
+@passphrase_option
 def new_command(name: str, passphrase_file: str | None) -> int:
     """Make a key (Ed25519): NAME.pem, which signs, and NAME.pub.pem, which verifies.
 
@@ -77,7 +78,7 @@ def id_command(file: str) -> int:
 @click.option(
     "--key", "keys", multiple=True, required=True, metavar="FILE", help="A private key (PEM)."
 )
-@_passphrase_option
+@passphrase_option
 def sign_command(path: str, keys: tuple[str, ...], passphrase_file: str | None) -> int:
     """Verify a bundle, and add a signature by each key to those that it has.
 
@@ -131,11 +132,6 @@ def read_private_keys(paths: tuple[str, ...], passphrase_file: str | None) -> li
         raise Undecided(str(error)) from error
     passphrase = _passphrase(passphrase_file)
     return [read_private(path, passphrase) for path in paths]
-
-
-def passphrase_option(command: Any) -> Any:
-    """Add ``--passphrase-file``, which reaches the command as ``passphrase_file``."""
-    return _passphrase_option(command)
 
 
 def _passphrase(path: str | None) -> bytes | None:
