@@ -12,7 +12,7 @@ nox.options.reuse_existing_virtualenvs = True
 def _install(session: nox.Session, group: str) -> None:
     """Install the project with one of the dependency groups of ``pyproject.toml``."""
     session.install("pip>=25.1")
-    session.install("--editable", ".", "--group", group)
+    session.install("--editable", ".[tools,sign]", "--group", group)
 
 
 @nox.session(python=["3.11", "3.12", "3.13"])
