@@ -31,7 +31,7 @@ _RESOURCES = (
 
 
 def _stand_in(
-    real: ModuleType, own: Mapping[str, object], get: Callable[[str], object]
+    name: str, real: ModuleType, own: Mapping[str, object], get: Callable[[str], object]
 ) -> ModuleType:
     """A module that shows another, with some names of its own in front."""
     made = ModuleType(real.__name__, real.__doc__)
@@ -39,15 +39,19 @@ def _stand_in(
         if hasattr(real, key):
             made.__dict__[key] = getattr(real, key)
     made.__dict__.update(own)
-    made.__dict__["__getattr__"] = _looking_at(real, get)
+    made.__dict__["__getattr__"] = _looking_at(name, real, get)
     made.__dict__["__dir__"] = lambda: sorted({*dir(real), *own})
     return made
 
 
-def _looking_at(real: ModuleType, get: Callable[[str], object]) -> Callable[[str], object]:
+def _looking_at(
+    module: str, real: ModuleType, get: Callable[[str], object]
+) -> Callable[[str], object]:
     def look(name: str) -> object:
         found = getattr(real, name)
-        return (get(found.__name__) or found) if isinstance(found, ModuleType) else found
+        if isinstance(found, ModuleType):
+            return get(found.__name__) or get(f"{module}.{name}") or found
+        return found
 
     return look
 
@@ -88,7 +92,8 @@ class StandIns:
         if found is None and name in self._makers:
             # In a space that runs in another one, the name is mapped by that.
             real = builtins.__import__(name, None, None, ("__name__",), 0)
-            found = self._made.setdefault(name, _stand_in(real, self._makers[name](real), self.get))
+            made = _stand_in(name, real, self._makers[name](real), self.get)
+            found = self._made.setdefault(name, made)
         return found
 
     # What maps names; `_mapped` leaves what is no text as it is, for the real function to judge.
@@ -102,7 +107,7 @@ class StandIns:
             if isinstance(name, str) and self._space.is_own(name):
                 return self._space.import_module(name)
             found: ModuleType = real.import_module(name, self._mapped(package))
-            return self.get(found.__name__) or found
+            return self.get(found.__name__) or self.get(name) or found
 
         return {"import_module": import_module, "__import__": self._import}
 

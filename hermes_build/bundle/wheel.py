@@ -266,8 +266,8 @@ def _parted(archive: Archive) -> tuple[dict[str, Entry], list[str]]:
     """The entries of the tree by their names in it, and the names of all others."""
     homes = [name for name in archive.names() if name.endswith(f"/{TREE}{MANIFEST}")]
     places = [name[: -len(MANIFEST)] for name in homes if name.count("/") == 2]
-    if not places:
-        raise BundleError("HB8001", "the wheel holds no bundle")
+    if len(places) != 1:
+        raise BundleError("HB8001", f"the wheel holds {'two bundles' if places else 'no bundle'}")
     place = places[0]
     tree, around = {}, []
     for name, entry in archive._entries.items():
