@@ -33,15 +33,18 @@ _WORD = (
     r"|(?:api|access|private|secret|auth|signing|encryption|master)[_-]?key)"
 )
 _NAMED = re.compile(
-    rf"\b[\w.-]{{0,60}}?{_WORD}[\"']?\]?[ \t]*(?::[ \t]*\w+[ \t]*=|=|:)[ \t]*"
+    rf"{_WORD}[\"']?\]?[ \t]*(?::[ \t]*\w+[ \t]*=|=|:)[ \t]*"
     r"[rbu]{0,2}(?P<quote>\"|')(?P<value>[^\"'\s\\]{4,200})(?P=quote)",
     re.IGNORECASE | re.ASCII,
 )
 _BARE = re.compile(
-    rf"^[ \t]*(?:-[ \t]+)?(?:export[ \t]+)?[\w.-]{{0,60}}?{_WORD}[ \t]*[:=][ \t]*"
+    rf"{_WORD}[ \t]*[:=][ \t]*"
     r"(?P<value>[^\s\"'#{\[$<%*&|>!~][^\s\"'#]{3,200})[ \t]*$",
     re.IGNORECASE | re.ASCII | re.MULTILINE,
 )
+_LINE_START = re.compile(r"[ \t]*(?:-[ \t]+)?(?:export[ \t]+)?[\w.-]{0,60}", re.ASCII)
+"""What may stand on the line before the name of a value without quotes."""
+
 _STANDS_FOR = re.compile(
     r"^[$%<{\[(*.]|example|sample|placeholder|change.?me|dummy|redacted|your|\bmy[_-]|xxx|\.\.\.|…"
     r"|password$|passwd$|secret$|token$|key$|credentials?$"
@@ -127,6 +130,10 @@ def _tokens(text: str) -> Iterator[Secret]:
 def _values(pattern: re.Pattern[str], text: str) -> Iterator[Secret]:
     for match in pattern.finditer(text):
         word, value = match["word"].lower(), match["value"]
+        if pattern is _BARE:
+            line = text.rfind("\n", 0, match.start()) + 1
+            if not _LINE_START.fullmatch(text, line, match.start()):
+                continue
         if _shows_a_form(value) or value.lower() in _WORDS:
             continue
         is_password = word.startswith("pass") or word == "pwd"
