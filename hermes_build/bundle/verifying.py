@@ -21,8 +21,9 @@ from hermes_build.bundle.format import (
     hexdigest,
 )
 from hermes_build.bundle.names import check_names, is_plain
+from hermes_build.bundle.packaged import Packaged
 from hermes_build.bundle.reading import read_manifest
-from hermes_build.bundle.wheel import Installed, as_wheel
+from hermes_build.bundle.wheel import as_wheel
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -173,8 +174,8 @@ def open_container(path: str | os.PathLike[str]) -> Container:
     """
     name = os.fspath(path)
     if os.path.isdir(name):
-        if Installed.is_at(name):
-            return Installed(name)
+        if Packaged.is_at(name):
+            return Packaged(name)
         return Folder(name)
     archive = open_archive(name)
     return as_wheel(archive) if name.endswith(".whl") else archive

@@ -15,11 +15,9 @@ requirements, and no requirement may name what the manifest does not.
 
 from __future__ import annotations
 
-import os
 import re
 
 from hermes_build.bundle.archive import Archive
-from hermes_build.bundle.folder import Folder
 from hermes_build.bundle.format import (
     MANIFEST,
     MAX_MANIFEST,
@@ -131,7 +129,7 @@ def _around(
     """All files of a wheel that are not in the tree, by their names in the wheel."""
     _check(manifest, about)
     if ENTRY not in manifest.files:
-        raise BundleError("HB8004", f"a wheel must hold {ENTRY}", ENTRY, _ANEW)
+        raise BundleError("HB8004", f"a wheel must hold {ENTRY}", ENTRY, ANEW)
     package = package_of(manifest.name)
     licences = [path for path in manifest.files if is_licence(path)]
     info = f"{package}-{about.version}.dist-info"
@@ -206,7 +204,7 @@ def _metadata(manifest: Manifest, about: About, licences: Iterable[str]) -> byte
     return "\n".join(lines).encode()
 
 
-_ANEW = "make the wheel anew: `hermes-build bundle --format wheel`"
+ANEW = "make the wheel anew: `hermes-build bundle --container wheel`"
 
 
 def _check(manifest: Manifest, about: About) -> None:
@@ -225,7 +223,7 @@ def _check(manifest: Manifest, about: About) -> None:
 
 
 def _misfit(what: str) -> NoReturn:
-    raise BundleError("HB8007", what, "", _ANEW)
+    raise BundleError("HB8007", what, "", ANEW)
 
 
 class Wheel(Archive):
@@ -285,7 +283,7 @@ def _check_around(archive: Archive, around: list[str], wheel: Wheel) -> None:
             raise BundleError("HB8004", f"{path} is not there, and a wheel needs it", path)
     infos = [name for name in around if name.endswith(".dist-info/METADATA")]
     if not infos:
-        raise BundleError("HB8004", "the wheel has no METADATA", "METADATA", _ANEW)
+        raise BundleError("HB8004", "the wheel has no METADATA", "METADATA", ANEW)
     about = _about(archive.read(infos[0]))
     signatures = wheel.read(SIGNATURES) if SIGNATURES in wheel else None
     wanted = _around(manifest, about, wheel.read, signatures)
@@ -297,7 +295,7 @@ def _check_around(archive: Archive, around: list[str], wheel: Wheel) -> None:
     for name, data in wanted.items():
         if archive.read(name) != data:
             what = f"{name} is not the file that a wheel of this bundle has"
-            raise BundleError("HB8006", what, name, _ANEW)
+            raise BundleError("HB8006", what, name, ANEW)
 
 
 def _about(metadata: bytes) -> About:
@@ -307,54 +305,3 @@ def _about(metadata: bytes) -> About:
     first = dict(reversed(pairs))
     requires = [value for key, value in pairs if key == "Requires-Dist"]
     return About(first.get("Version", ""), requires, first.get("License-Expression", ""))
-
-
-class Installed(Folder):
-    """The bundle in the folder of an installed package; names are those that it has in the bundle.
-
-    What installers and Python compile is not looked at, and never run where the bundle is opened.
-
-    Args:
-        path: the folder of the package, or that of the tree in it.
-
-    Attributes:
-        path: the folder of the tree.
-        kind: ``package``.
-
-    Raises:
-        BundleError: what `Folder` raises; ``HB8005`` or ``HB8006`` where ``__init__.py`` is not
-            the bundle's own, or is not alone beside the tree.
-        OSError: the folder cannot be read.
-    """
-
-    __slots__ = ()
-
-    kind = "package"
-
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        package = _package_at(os.fspath(path))
-        super().__init__(os.path.join(package, TREE[:-1]), compiled=True)
-        for name in sorted(os.listdir(package)):
-            if name not in ("__init__.py", "__pycache__", TREE[:-1]):
-                raise BundleError("HB8005", f"{name} is there, and no file of the bundle", name)
-        if ENTRY not in self:
-            raise BundleError("HB8004", f"{ENTRY} is not there, and a wheel needs it", ENTRY)
-        with open(os.path.join(package, "__init__.py"), "rb") as file:
-            if file.read() != entry_module(self.read(ENTRY)):
-                what = "__init__.py is not the file that a wheel of this bundle has"
-                raise BundleError("HB8006", what, "__init__.py", _ANEW)
-
-    @staticmethod
-    def is_at(path: str) -> bool:
-        """Whether a folder is that of such a package, or of the tree in one."""
-        package = _package_at(path)
-        return os.path.lexists(os.path.join(package, TREE, MANIFEST)) and os.path.lexists(
-            os.path.join(package, "__init__.py")
-        )
-
-
-def _package_at(path: str) -> str:
-    """The folder of the package, from that or the tree's."""
-    whole = os.path.abspath(path)
-    inside = os.path.lexists(os.path.join(whole, MANIFEST))
-    return os.path.dirname(whole) if inside and os.path.basename(whole) == TREE[:-1] else path
