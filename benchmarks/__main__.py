@@ -21,6 +21,7 @@ NAMES = (
     "calls",
     "hermes",
     "growth",
+    "bundling",
 )
 
 
