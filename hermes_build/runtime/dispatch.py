@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hermes_build.runtime.callee import Callee
     from hermes_build.runtime.registry import ToolRegistry
     from hermes_build.runtime.session import Session
+    from hermes_build.runtime.threads import Outcome
 
 TRACING = "opentelemetry.trace"
 """The module whose presence says that the program may want a span of every call."""
@@ -134,21 +135,25 @@ async def _execute_async(call: Call, tool: Callee) -> Any:
         )
     # Middleware is plain code, and runs in a thread; what it goes on to runs where it belongs.
     from asyncio import CancelledError, get_running_loop, run_coroutine_threadsafe
+    from functools import partial
+
+    from hermes_build.runtime.loops import settled
 
     loop = get_running_loop()
-    running: list[Future[Any]] = []
+    running: list[Future[Outcome]] = []
     is_over = False
 
     def proceed(arguments: dict[str, Any]) -> Any:
         if is_over:
             raise CancelledError
-        handled = ainvoke(tool.handler, arguments, call.context, tool.is_async, tool.timeout)
-        future = run_coroutine_threadsafe(handled, loop)
+        way = (tool.handler, arguments, call.context, tool.is_async, tool.timeout)
+        # Settled, since a SystemExit that gets out of a task ends the caller's loop.
+        future = run_coroutine_threadsafe(settled(partial(ainvoke, *way)), loop)
         running.append(future)
         try:
             if is_over:  # between the look above and here
                 raise CancelledError
-            return future.result()
+            return future.result().take()
         except BaseException:
             future.cancel()
             raise

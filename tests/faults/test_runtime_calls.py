@@ -105,20 +105,22 @@ RAISED: dict[str, tuple[BaseException, str]] = {
 }
 
 
-@pytest.mark.parametrize("has_hooks", [False, True], ids=["plain", "hooks"])
+@pytest.mark.parametrize("around", ["nothing", "hooks", "middleware"])
 @pytest.mark.parametrize(("error", "told"), RAISED.values(), ids=RAISED)
 def test_whatever_is_raised_is_answered(
-    tmp_path: Path, ask: Ask, error: BaseException, told: str, has_hooks: bool
+    tmp_path: Path, ask: Ask, error: BaseException, told: str, around: str
 ) -> None:
     registry = one_tool(tmp_path, raises(error))
     seen: list[str] = []
-    if has_hooks:
+    if around == "middleware":
+        registry.hooks.add_execution_middleware(lambda proceed, call: proceed())
+    if around == "hooks":
         registry.hooks.add("post_tool_call", lambda status: seen.append(status))
     for _ in range(3):  # the long way first, the short way then
         answer = error_of(ask(registry, {}))
         assert told in answer
         assert "sk-abcdef" not in answer
-    assert seen == ["error"] * 3 * has_hooks
+    assert seen == ["error"] * 3 * (around == "hooks")
 
 
 @pytest.mark.parametrize("name", [[], {}, set(), None, 5, b"t", "\ud800", "t\t{}", "x" * 99_999])
