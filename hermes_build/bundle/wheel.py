@@ -204,7 +204,7 @@ def _metadata(manifest: Manifest, about: About, licences: Iterable[str]) -> byte
     return "\n".join(lines).encode()
 
 
-ANEW = "make the wheel anew: `hermes-build bundle --container wheel`"
+ANEW = "make the wheel anew: `hermes-build bundle --format wheel`"
 
 
 def _check(manifest: Manifest, about: About) -> None:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hermes_build.bundle.format import BundleError, Manifest
+from hermes_build.cli.keys import passphrase_option, read_private_keys
 from hermes_build.cli.present import (
+    FORMATS,
     Report,
     Undecided,
     counted,
+    looks_of_report,
     open_project,
     project_option,
-    report_options,
     say,
     say_more_follows,
     text_of,
@@ -27,6 +31,9 @@ from hermes_build.compiler.memory import forgetful, open_memory
 from hermes_build.compiler.nearest import did_you_mean
 from hermes_build.compiler.verdict import stamp
 from hermes_build.ir import RESERVED_TOOLSETS
+
+if TYPE_CHECKING:
+    from hermes_build.signing.keys import PrivateKey
 
 _SHOWN = 12
 
@@ -41,30 +48,44 @@ _SHOWN = 12
     metavar="FILE",
 )
 @click.option(
-    "--container",
-    type=click.Choice(list(CONTAINERS)),
-    default="hermes",
-    show_default=True,
-    help="What the bundle comes in.",
+    "--format",
+    "forms",
+    type=click.Choice([*CONTAINERS, *FORMATS]),
+    multiple=True,
+    help="What the bundle comes in, `hermes` by default, or how to print findings: one of each.",
 )
+@click.option(
+    "--sign",
+    "keys",
+    multiple=True,
+    metavar="KEY",
+    help="Sign with this private key (PEM); can be given more than once.",
+)
+@passphrase_option
 @click.option("--no-deps-lock", is_flag=True, help="Do not pin what must be installed beside it.")
 @click.option("--no-cache", is_flag=True, help="Forget what earlier runs remembered.")
 @project_option
-@report_options
+@looks_of_report
 def bundle_command(
     toolsets: tuple[str, ...],
     output: str | None,
-    container: str,
+    forms: tuple[str, ...],
+    keys: tuple[str, ...],
+    passphrase_file: str | None,
     no_deps_lock: bool,
     no_cache: bool,
     start: str,
-    report: Report,
+    color: str,
+    strict: bool,
 ) -> int:
     """Make one file of some toolsets, their handlers, and all that these need.
 
     What `check` refuses is refused. The same sources give the same bytes, on every machine. All or
     nothing: until the bundle is whole, a file of its name stays as it is.
     """
+    container = _last(forms, CONTAINERS, "hermes")
+    report = Report(_last(forms, FORMATS, "full"), color, strict)
+    signers = _read_keys(keys, passphrase_file)
     project, findings = open_project(start)
     memory = forgetful() if no_cache else open_memory(project.root, stamp())
     known = None if no_cache else last_verdict(os.fspath(project.root), imports=True)
@@ -89,6 +110,12 @@ def bundle_command(
             say_more_follows()
         say("no bundle was written")
         return code
+    if signers:
+        from hermes_build.signing.dsse import sign
+        from hermes_build.signing.provenance import source_of
+
+        signed = sign(manifest.to_bytes(), signers, source_of(project.root))
+        made = replace(made, signatures=signed)
     target = output or container
     try:
         name = CONTAINERS[container].name(made, project)
@@ -112,6 +139,22 @@ def bundle_command(
     if report.form != "json":
         click.echo(_told(facts))
     return code
+
+
+def _last(forms: tuple[str, ...], known: Iterable[str], otherwise: str) -> str:
+    named = [one for one in forms if one in known]
+    return named[-1] if named else otherwise
+
+
+def _read_keys(paths: tuple[str, ...], passphrase_file: str | None) -> list[PrivateKey]:
+    if not paths:
+        return []
+    try:
+        return read_private_keys(paths, passphrase_file)
+    except BundleError as error:
+        raise Undecided(f"{error.message} ({error.code})") from error
+    except OSError as error:
+        raise Undecided(f"{error.filename}: {error.strerror}") from error
 
 
 def _say_waiting() -> None:

@@ -32,7 +32,15 @@ def key_command() -> None:
 
 
 @key_command.command("new")
-@click.option("-o", "--out", "name", default="hermes-build-key", metavar="NAME", show_default=True)
+@click.option(
+    "-o",
+    "--out",
+    "name",
+    default="hermes-build-key",
+    metavar="NAME",
+    show_default=True,
+    help="How the files are called.",
+)
 @passphrase_option
 def new_command(name: str, passphrase_file: str | None) -> int:
     """Make a key (Ed25519): NAME.pem, which signs, and NAME.pub.pem, which verifies.

@@ -106,6 +106,18 @@ def report_options(command: _F) -> Callable[..., Any]:
     def reporting(form: str, color: str, strict: bool, **values: Any) -> Any:
         return command(report=Report(form, color, strict), **values)
 
+    form = click.option(
+        "--format",
+        "form",
+        type=click.Choice(FORMATS),
+        default="full",
+        help="How to print findings; the JSON form's schema is `hermes-build schema output`.",
+    )
+    return form(looks_of_report(reporting))
+
+
+def looks_of_report(command: _F) -> Callable[..., Any]:
+    """Add ``--color`` and ``--strict``."""
     strict = click.option(
         "--strict", is_flag=True, help="Let warnings fail the command as errors do."
     )
@@ -115,14 +127,7 @@ def report_options(command: _F) -> Callable[..., Any]:
         default="auto",
         help="Colour the report; by default on a terminal only (NO_COLOR is honoured).",
     )
-    form = click.option(
-        "--format",
-        "form",
-        type=click.Choice(FORMATS),
-        default="full",
-        help="How to print findings; the JSON form's schema is `hermes-build schema output`.",
-    )
-    return form(color(strict(reporting)))
+    return color(strict(command))
 
 
 def root_of(start: str) -> str:

@@ -120,7 +120,7 @@ def test_a_requirement_of_a_place_is_refused(tmp_path: Path) -> None:
     )
     assert hermes(root, "bundle", "-t", "file").codes == ["HB8151"]
     assert hermes(root, "bundle", "-t", "file", "--no-deps-lock").code == 0
-    done = hermes(root, "bundle", "-t", "file", "--no-deps-lock", "--container", "wheel")
+    done = hermes(root, "bundle", "-t", "file", "--no-deps-lock", "--format", "wheel")
     assert (done.code, "HB8151" in done.err) == (2, True)
 
 

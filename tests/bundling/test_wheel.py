@@ -32,7 +32,7 @@ from tests.command_line import PROGRAM, handler, hermes, write
 
 ROOT = Path(__file__).parents[2]
 PYPROJECT = str(FILES["pyproject.toml"]).replace("3.12", "3.11")
-OPTIONS = ("--no-deps-lock", "--container", "wheel")
+OPTIONS = ("--no-deps-lock", "--format", "wheel")
 
 ASK = """\
 import json, sys

@@ -13,6 +13,7 @@ from hermes_build.bundle.archive import write_archive
 from hermes_build.bundle.format import (
     MANIFEST,
     PYLOCK,
+    SIGNATURES,
     SUFFIX,
     BundleError,
     File,
@@ -56,6 +57,7 @@ class Bundle:
 
     ``findings`` are those that nothing suppresses, by place; ``files`` is how many files of specs
     and toolsets were read. ``finished`` is false where errors kept later stages from looking.
+    ``signatures`` are those of the manifest, in one envelope.
     """
 
     findings: tuple[Diagnostic, ...]
@@ -63,6 +65,7 @@ class Bundle:
     contents: Contents = field(default_factory=Contents)
     manifest: Manifest | None = None
     finished: bool = True
+    signatures: bytes | None = None
 
 
 def make_bundle(
@@ -254,7 +257,10 @@ def _manifest(bundle: Bundle) -> Manifest:
 
 
 def _tree(bundle: Bundle, project: Project) -> Mapping[str, Content]:
-    return {MANIFEST: _manifest(bundle).to_bytes(), **bundle.contents.files}
+    tree: dict[str, Content] = {MANIFEST: _manifest(bundle).to_bytes()}
+    if bundle.signatures is not None:
+        tree[SIGNATURES] = bundle.signatures
+    return {**tree, **bundle.contents.files}
 
 
 def _archive_name(bundle: Bundle, project: Project) -> str:
