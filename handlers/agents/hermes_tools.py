@@ -21,6 +21,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+# hermes-build: ignore[HB8114] it is written to a folder of its own before it runs
 _HERE = os.path.dirname(os.path.abspath(__file__))
 _local = threading.local()
 

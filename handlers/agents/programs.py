@@ -17,6 +17,7 @@ import time
 from asyncio import CancelledError
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,7 +42,6 @@ WITHOUT = (EXECUTE, DELEGATE, ASK)
 """What a program may not call: a loop that starts programs, helpers or questions runs away."""
 
 _LONGEST_SOCKET = 100  # bytes of a path that every system takes
-_MODULE = Path(__file__).with_name("hermes_tools.py")
 
 
 async def run(
@@ -114,7 +114,8 @@ def _private_folder(code: str, tools: object) -> Iterator[str]:
         with refusing("The program cannot be written down"):
             Path(folder, "code.py").write_bytes(code.encode("utf-8", "replace"))
             Path(folder, "tools.json").write_text(json.dumps(tools), encoding="utf-8")
-            shutil.copyfile(_MODULE, Path(folder, "hermes_tools.py"))
+            module = files(__package__).joinpath("hermes_tools.py")
+            Path(folder, "hermes_tools.py").write_bytes(module.read_bytes())
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)

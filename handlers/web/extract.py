@@ -9,7 +9,8 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from handlers.files.encodings import HEAD, binary_kind
@@ -24,7 +25,6 @@ READ_SECONDS = 30.0
 MOST_READERS = 2
 """How many pages are read at a time; fetching them goes on side by side."""
 
-_READER = Path(__file__).with_name("reader.py")
 _MARKUP = frozenset(("text/html", "application/xhtml+xml"))
 _UNTOLD = frozenset(("", "application/octet-stream", "binary/octet-stream"))
 # Without the atomic groups a row of comments could be divided in more ways than can be tried.
@@ -156,12 +156,19 @@ async def _by_reader(
     return _Text(text, found)
 
 
+@cache
+def _reader() -> str:
+    """The source of the program that parses: in a bundle there is no file to run."""
+    return files(__package__).joinpath("reader.py").read_text("utf-8")
+
+
 async def _run_reader(given: bytes) -> bytes:
     environ = {name: os.environ[name] for name in _KEPT if name in os.environ}
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        "-P",  # its own folder holds modules whose names may be those of others
-        str(_READER),
+        "-P",  # the current folder may hold modules of any name
+        "-c",
+        _reader(),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
