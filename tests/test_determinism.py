@@ -61,7 +61,7 @@ parameters:
   required: [path]
   additionalProperties: false
 aliases: [load, fetch_file]
-requires: {env: [HOME], commands: [rg]}
+requires: {env: [HOME], commands: [sh]}
 """
 SETS = """\
 name: everything

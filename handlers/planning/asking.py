@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import os
-import select
+import selectors
 import sys
 import unicodedata
 from collections.abc import Awaitable, Callable
@@ -115,9 +115,12 @@ def _read_line(stop: Event) -> str:
         Refusal: when the input ends, or the call does.
     """
     descriptor, typed = sys.stdin.fileno(), bytearray()
+    # The one that takes every descriptor, however many files the program has open.
+    waiting = selectors.PollSelector()
+    waiting.register(descriptor, selectors.EVENT_READ)
     while not typed.endswith(b"\n"):
         try:
-            while not select.select([descriptor], [], [], _POLL_SECONDS)[0]:
+            while not waiting.select(_POLL_SECONDS):
                 if stop.is_set():
                     raise Refusal("The question was withdrawn.")
             block = os.read(descriptor, 4096)

@@ -147,7 +147,7 @@ def test_the_prefix_is_never_doubled() -> None:
 PIECES = st.sampled_from(
     [
         *("<", ">", "/", "system", "<user>", "</Result>", "<![CDATA[", "]]>", "<![CDA", "TA["),
-        *("```", "~~~", "json", "\n", " ", "[TOOL_ERROR]", "password=", "sk-abcdef1234567890"),
+        *("```", "~~~", "json", "\n", " ", "[TOOL_ERROR]", "password=", " sk-abcdef1234567890"),
         *("token: ", "\ud800", "é", "a", "<b>", "x" * 1990, "y " * 995, "…", "[masked]", '"'),
     ]
 )

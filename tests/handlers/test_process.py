@@ -425,8 +425,14 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("files", "shells"):
         shutil.copytree(HERE / "handlers" / name, folder / "handlers" / name)
     (folder / "handlers" / "__init__.py").touch()
-    for name in ("handlers/terminal.py", "handlers/process.py", "toolsets/terminal.yaml",
-                 "tool_specs/terminal.yaml", "tool_specs/process.yaml"):  # fmt: skip
+    for name in (
+        "handlers/refusal.py",
+        "handlers/terminal.py",
+        "handlers/process.py",
+        "toolsets/terminal.yaml",
+        "tool_specs/terminal.yaml",
+        "tool_specs/process.yaml",
+    ):
         shutil.copy(HERE / name, folder / name)
     (folder / "hermes-build.toml").write_text('handlers = ["handlers"]\n')
     for command in (["compile"], ["check", "--strict"]):
