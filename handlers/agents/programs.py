@@ -21,6 +21,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from handlers import agents
 from handlers.agents.granting import ASK, DELEGATE, EXECUTE, narrowed, whole_number
 from handlers.agents.switchboard import Switchboard
 from handlers.files.workspace import Workspace
@@ -114,7 +115,7 @@ def _private_folder(code: str, tools: object) -> Iterator[str]:
         with refusing("The program cannot be written down"):
             Path(folder, "code.py").write_bytes(code.encode("utf-8", "replace"))
             Path(folder, "tools.json").write_text(json.dumps(tools), encoding="utf-8")
-            module = files(__package__).joinpath("hermes_tools.py")
+            module = files(agents).joinpath("hermes_tools.py")
             Path(folder, "hermes_tools.py").write_bytes(module.read_bytes())
         yield folder
     finally:

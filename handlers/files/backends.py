@@ -17,6 +17,7 @@ from importlib.resources import files
 from threading import Timer
 from typing import IO, Any
 
+from handlers import files as package
 from handlers.files.finder import VERSION_CONTROL
 from handlers.files.globs import Glob
 from handlers.files.workspace import Workspace
@@ -98,7 +99,7 @@ def finder_command() -> list[str]:
 
 @cache
 def _finder() -> str:
-    return files(__package__).joinpath("finder.py").read_text("utf-8")
+    return files(package).joinpath("finder.py").read_text("utf-8")
 
 
 def finder_request(request: Request) -> bytes:

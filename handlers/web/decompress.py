@@ -24,6 +24,7 @@ class Decoder(Protocol):
         Raises:
             Refusal: when the data is damaged.
         """
+        ...
 
     def end(self) -> None:
         """Say that all has arrived.

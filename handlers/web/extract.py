@@ -13,6 +13,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from handlers import web
 from handlers.files.encodings import HEAD, binary_kind
 from handlers.refusal import Refusal
 from handlers.web import addresses, charsets
@@ -159,7 +160,7 @@ async def _by_reader(
 @cache
 def _reader() -> str:
     """The source of the program that parses: in a bundle there is no file to run."""
-    return files(__package__).joinpath("reader.py").read_text("utf-8")
+    return files(web).joinpath("reader.py").read_text("utf-8")
 
 
 async def _run_reader(given: bytes) -> bytes:

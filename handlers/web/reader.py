@@ -157,6 +157,7 @@ class _PlainText(HTMLParser):
 def read_pdf(data: bytes, seconds: float) -> dict[str, Any]:
     """The text of a PDF file's pages, as many as can be read in the given seconds."""
     import pypdf
+    import pypdf.errors
 
     started = time.monotonic()
     try:
