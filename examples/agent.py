@@ -15,6 +15,8 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from hermes_build.runtime.result import utf8
+
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
@@ -101,7 +103,7 @@ class Agent:
                     finished = finished or choice.finish_reason is not None
                     if piece := choice.delta.content:
                         text += piece
-                        self.on_text(piece)
+                        self.on_text(utf8(piece))
                     for part in choice.delta.tool_calls or ():
                         function = {"name": "", "arguments": ""}
                         fresh = {"id": "", "type": "function", "function": function}
@@ -114,7 +116,10 @@ class Agent:
             raise APIConnectionError(
                 message="The answer broke off in the middle.", request=stream.response.request
             )
-        message: dict[str, Any] = {"role": "assistant", "content": text}
+        # An endpoint may cut a character in two, and half of one cannot be sent back.
+        message: dict[str, Any] = {"role": "assistant", "content": utf8(text)}
+        for call in calls.values():
+            call["function"] = {key: utf8(part) for key, part in call["function"].items()}
         if calls:
             message["tool_calls"] = [calls[index] for index in sorted(calls)]
         return message

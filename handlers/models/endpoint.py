@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from handlers.refusal import Refusal
+from hermes_build.runtime.masking import mask
 
 if TYPE_CHECKING:
     from openai import APIStatusError, AsyncAPIResponse, AsyncOpenAI
@@ -146,7 +147,7 @@ class Endpoint:
     def quote(self, text: str) -> str:
         """Somebody else's text for a message: on one line, shortened, without the key."""
         # The key goes before the text is cut, so that no half of it is left.
-        clean = re.sub(r"://[^/@\s]+@", "://", text.replace(self.key, f"[{KEY}]"))
+        clean = mask(re.sub(r"://[^/@\s]+@", "://", text.replace(self.key, f"[{KEY}]")))
         clean = re.sub(r"[\s\x00-\x1f\x7f]+", " ", clean).strip()
         return clean if len(clean) <= _QUOTED else f"{clean[:_QUOTED]}…"
 

@@ -190,16 +190,15 @@ class Hooks:
         _derive_status(call)
         try:
             answers = self._transform(_outcome(call))
+            for answer in answers if isinstance(answers, list) else ():
+                if isinstance(answer, str):
+                    from hermes_build.runtime.result import utf8
+
+                    return utf8(answer)
         except KeyboardInterrupt:
             raise
-        except BaseException as error:  # a wrapper; plain hooks are guarded one by one
+        except BaseException as error:  # a wrapper, or text that is none; others are guarded
             _log(f"A transform_tool_result hook failed after {call.tool_name}", error)
-            return call.result
-        for answer in answers if isinstance(answers, list) else ():
-            if isinstance(answer, str):
-                from hermes_build.runtime.result import utf8
-
-                return utf8(answer)
         return call.result
 
 

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from hermes_build.runtime.session import Session
     from hermes_build.runtime.store import ResultStore
 
+_NAME_CHARS = 200
+"""How much of a name that no tool has is said again."""
+
 _ATTEMPTS = 3
 """How often a tool is made ready while the registry keeps changing; then it is not kept."""
 
@@ -104,6 +107,12 @@ class ToolRegistry(Handlers, Reports):
 
     @default_max_result_chars.setter
     def default_max_result_chars(self, limit: float) -> None:
+        given: object = limit
+        if not isinstance(given, int | float) or not given >= 1:
+            raise ValueError(
+                f"a limit is a number of characters from 1 on, not {limit!r}; "
+                "`math.inf` is no limit"
+            )
         with self._lock:
             self._default_max_result_chars = limit
             self._forget()
@@ -148,7 +157,10 @@ class ToolRegistry(Handlers, Reports):
 
             lost = self._lost.get(str(name))
             hint = f" {lost}" if lost else did_you_mean(str(name), self.get_all_tool_names())
-            raise Refusal(f"Unknown tool: {name}.{hint}", kind="unknown_tool")
+            from hermes_build.runtime.problems import shorten_text
+
+            shown = shorten_text(name, _NAME_CHARS)
+            raise Refusal(f"Unknown tool: {shown}.{hint}", kind="unknown_tool")
         # A module may need what the tool requires: what is missing says more than how it fails.
         if record.get("requires") and (missing := self.availability.missing(record, None)):
             raise unavailable(record["name"], missing)
@@ -156,7 +168,10 @@ class ToolRegistry(Handlers, Reports):
         try:
             binding = entry.binding if entry else self._declared_binding(record["name"])
         except (HandlerImportError, LookupError) as error:
-            raise Refusal(str(error.args[0]), kind="unavailable") from error
+            from hermes_build.runtime.masking import mask
+
+            # What a module fails with may hold a credential, as any exception may.
+            raise Refusal(mask(str(error.args[0])), kind="unavailable") from error
         from hermes_build.runtime.callee import Callee
 
         return Callee(self, record, binding)

@@ -152,7 +152,7 @@ class Session:
 
     # Calling.
 
-    def call(self, name: str, args: Any = None, /, **context: Any) -> Any:
+    def call(self, name: str, args: Any = None, **context: Any) -> Any:
         """Call a granted tool, as `ToolRegistry.call` does; the session is part of the context."""
         if self._deferred is not None:
             name, args, answer = self._deferred.unwrap(name, args)
@@ -160,7 +160,7 @@ class Session:
                 return answer
         return call(self, name, args, **self._context(context))
 
-    async def acall(self, name: str, args: Any = None, /, **context: Any) -> Any:
+    async def acall(self, name: str, args: Any = None, **context: Any) -> Any:
         """Call a granted tool from async code, as `ToolRegistry.acall` does."""
         if self._deferred is not None:
             name, args, answer = self._deferred.unwrap(name, args)

@@ -220,7 +220,10 @@ class FolderStore:
                 found.append((status.st_mtime_ns, name, status.st_size))
             elif status.st_mtime < time.time() - _ABANDONED_SECONDS:
                 _remove(prefix + name, folder)
-        size = os.stat(prefix + newest, dir_fd=folder).st_size
+        try:
+            size = os.stat(prefix + newest, dir_fd=folder).st_size
+        except FileNotFoundError:  # another writer keeps fewer, and is done already
+            size = 0
         for number, (_, name, bytes_) in enumerate(sorted(found, reverse=True), start=2):
             size += bytes_
             if number > self._keep or size > self._max_bytes:

@@ -64,3 +64,22 @@ def test_a_tool_that_nobody_bound_says_so(tmp_path: Path) -> None:
     registry = write_program(tmp_path, [tool("t", handler="external"), tool("u")]).registry
     assert "`handler: external`" in error_of(registry.call("t", {}))
     assert "No handler module registers" in error_of(registry.call("u", {}))
+
+
+def test_a_credential_in_the_failure_of_a_handler_module_is_masked(tmp_path: Path) -> None:
+    source = "raise RuntimeError('postgres://u:hunter2hunter2@h/ is not there')"
+    record = tool("t", ANY, module="broken")
+    registry = write_program(tmp_path, [record], handlers={"broken": source}).registry
+    error = error_of(registry.call("t", {}))
+    assert "fails to import" in error and "hunter2" not in error
+
+
+def test_a_name_of_any_length_is_answered_in_short(make: Make) -> None:
+    assert len(registry_answer := make(echo).call("x" * 1_000_000, {})) < 1_000
+    assert "Unknown tool" in error_of(registry_answer)
+
+
+@pytest.mark.parametrize("limit", [None, 0, -5, float("nan"), "10"])
+def test_a_limit_that_is_none_is_refused_where_it_is_set(make: Make, limit: Any) -> None:
+    with pytest.raises(ValueError, match="number of characters"):
+        make(echo).default_max_result_chars = limit

@@ -361,3 +361,15 @@ assert "pluggy" not in sys.modules
 """
     root = Path(__file__).resolve().parents[2]
     subprocess.run([sys.executable, "-c", code], check=True, cwd=root)
+
+
+class Unreadable(str):
+    def isascii(self) -> bool:
+        raise ValueError("no")
+
+
+def test_text_of_a_transform_hook_that_is_none_leaves_the_result(make: Make) -> None:
+    registry = make(lambda args: "done", ANY)
+    registry.hooks.add("transform_tool_result", lambda: Unreadable("x"))
+    assert registry.call("t", {}) == "done"
+    assert asyncio.run(registry.acall("t", {})) == "done"
