@@ -6,7 +6,7 @@ import asyncio
 import json
 import os
 import pty
-import select
+import selectors
 import signal
 import subprocess
 import sys
@@ -167,7 +167,10 @@ class Terminal:
         """Read what the program shows until it shows this; one minute is for ever."""
         deadline = time.monotonic() + 60
         while text not in self.shown:
-            if not select.select([self.master], [], [], deadline - time.monotonic())[0]:
+            # `select` takes no descriptor beyond 1023, and other tests keep many files open.
+            waiting = selectors.PollSelector()
+            waiting.register(self.master, selectors.EVENT_READ)
+            if not waiting.select(deadline - time.monotonic()):
                 raise AssertionError(f"{text!r} is not shown, but {self.shown!r}")
             self.shown += os.read(self.master, 4096).decode()
 
