@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from hashlib import sha256
 
 TYPE_CHECKING = False
@@ -39,6 +41,12 @@ class placed:
         self._file.write(data)
 
     def __enter__(self) -> placed:
+        try:
+            standing = os.stat(self._target).st_mode
+        except OSError:
+            standing = stat.S_IFREG
+        if not stat.S_ISREG(standing):  # a device or a pipe would be replaced by a file
+            raise OSError(errno.EINVAL, "what is there is no regular file", self._target)
         self._file = open(os.open(self._beside, _CREATE, 0o666), "wb", buffering=1 << 18)
         return self
 

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -260,3 +261,14 @@ def test_a_bundle_runs_by_itself(tmp_path: Path, tool: str) -> None:
         tmp_path, "call", tool, '{"path": "a"}', program=[sys.executable, "-I", "x.hermes"]
     )
     assert (done.code, done.out) == (0, "a 10\n"), done.err
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names here")
+def test_a_pipe_or_a_device_is_not_replaced_by_a_file(tmp_path: Path) -> None:
+    root = program(tmp_path)
+    os.mkfifo(root / "pipe")
+    (root / "link").symlink_to("pipe")
+    for target in ("pipe", "link"):
+        done = hermes(root, "bundle", *OFFLINE, "-o", target)
+        assert done.code == 2 and "no regular file" in done.err
+    assert stat.S_ISFIFO(os.lstat(root / "pipe").st_mode) and (root / "link").is_symlink()
