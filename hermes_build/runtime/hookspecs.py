@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 import pluggy
@@ -202,42 +203,18 @@ def plugin_of(hook: str, function: Callable[..., Any]) -> object:
         raise ValueError(f"{hook!r} is no hook; the hooks are {', '.join(NAMES)}")
     if is_coroutine_function(function):
         raise TypeError(f"a {hook} hook must be a plain function: it is called without a loop")
-    known = list(inspect.signature(getattr(Specs, hook)).parameters)[1:]
+    spec = getattr(Specs, hook)
+    known = list(inspect.signature(spec).parameters)[1:]
     taken = _taken(function, known, hook)
 
-    def pick(values: dict[str, Any]) -> Any:
-        return function(**{name: values[name] for name in taken})
-
-    # pluggy reads from a function's code which arguments to pass.
-    def before(
-        tool_name: str,
-        args: Any,
-        session_id: str,
-        task_id: str,
-        tool_call_id: str,
-        turn_id: str,
-        repairs: Any,
-    ) -> Any:
-        return pick(locals())
-
-    def after(
-        tool_name: str,
-        args: Any,
-        session_id: str,
-        task_id: str,
-        tool_call_id: str,
-        turn_id: str,
-        result: Any,
-        duration_ms: int,
-        status: str,
-        error_type: Any,
-        error_message: Any,
-        repairs: Any,
-    ) -> Any:
-        return pick(locals())
+    # pluggy reads which arguments to pass from what is wrapped, and passes them in that order.
+    @wraps(spec, updated=())
+    def pick(*values: Any) -> Any:
+        given = dict(zip(known, values, strict=True))
+        return function(**{name: given[name] for name in taken})
 
     plugin = _OneFunction(function, None if taken == known else tuple(taken))
-    setattr(plugin, hook, hookimpl(before if hook == "pre_tool_call" else after))
+    setattr(plugin, hook, hookimpl(pick))
     return plugin
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from hermes_build.runtime.resolution import SERVER_PREFIX
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from hermes_build.runtime.entry import ToolEntry
     from hermes_build.runtime.plugins import Plugin
     from hermes_build.runtime.registry import ToolRegistry
@@ -49,48 +48,28 @@ class StandIn:
 
     # Registering.
 
-    def register(
-        self,
-        name: str,
-        toolset: str | None = None,
-        schema: dict[str, Any] | None = None,
-        handler: Callable[..., Any] | None = None,
-        check_fn: Callable[[], bool] | None = None,
-        requires_env: list[str] | None = None,
-        is_async: bool = False,
-        description: str = "",
-        emoji: str = "",
-        max_result_size_chars: float | None = None,
-        dynamic_schema_overrides: Callable[[], dict[str, Any]] | None = None,
-        override: bool = False,
-    ) -> None:
+    def register(self, *values: Any, **options: Any) -> None:
         """Bind a handler to a declared tool, or register one of a plugin or a server.
+
+        It takes what `ToolRegistry.register` takes, as hermes-agent's does.
 
         Raises:
             SchemaDriftError: when a tool of the program differs from its spec, or has none.
             RegistrationError: when a plugin or a server may not register it so.
         """
-        options: dict[str, Any] = {
-            "toolset": toolset,
-            "schema": schema,
-            "handler": handler,
-            "check_fn": check_fn,
-            "requires_env": requires_env,
-            "is_async": is_async,
-            "description": description,
-            "emoji": emoji,
-            "max_result_size_chars": max_result_size_chars,
-            "dynamic_schema_overrides": dynamic_schema_overrides,
-        }
-        plugin = self._plugin_of(handler)
+        options = signature(self.compiled.register).bind(*values, **options).arguments
+        name: str = options.pop("name")
+        toolset: str | None = options.get("toolset")
+        override: bool = options.pop("override", False)
+        plugin = self._plugin_of(options.get("handler"))
         if toolset is not None and toolset.startswith(SERVER_PREFIX):
             self._server(toolset).register(name, replace=True, **options)
         elif plugin is not None and not self._is_for(plugin, name, toolset):
             plugin.register(name, override=override, replace=True, **options)
         else:
             self.compiled.register(name, override=override, **options)
-        self._variables[name] = list(requires_env or ())
-        self._descriptions[name] = description
+        self._variables[name] = list(options.get("requires_env") or ())
+        self._descriptions[name] = options.get("description", "")
         self._known = _Known(-1)
 
     def deregister(self, name: str) -> None:
