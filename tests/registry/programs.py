@@ -6,7 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from hermes_build.runtime.registry import ToolRegistry
+from tests.contract.programs import offer as offer_of
+from tests.contract.programs import says
+from tests.contract.programs import schema as schema_of
 from tests.runtime_program import tool, toolset, write_program
+
+__all__ = ["TEXT", "make_registry", "offer", "says", "schema"]
 
 TEXT: dict[str, Any] = {
     "type": "object",
@@ -16,29 +21,13 @@ TEXT: dict[str, Any] = {
 
 
 def schema(name: str, parameters: Any = None) -> dict[str, Any]:
-    """What a registration at run time passes as its schema."""
-    parameters = TEXT if parameters is None else parameters
-    return {"name": name, "description": f"The tool {name}.", "parameters": parameters}
-
-
-def says(text: str) -> Any:
-    """A handler that always says the same."""
-
-    def handler(args: dict[str, Any], **context: Any) -> str:
-        return text
-
-    return handler
+    """What a registration at run time passes as its schema; it takes a text by default."""
+    return schema_of(name, TEXT if parameters is None else parameters)
 
 
 def offer(name: str, **fields: Any) -> dict[str, Any]:
     """The arguments of a registration at run time; ``fields`` replace or add to the usual ones."""
-    return {
-        "name": name,
-        "toolset": "extra",
-        "schema": schema(name),
-        "handler": says(f"{name} ran"),
-        **fields,
-    }
+    return offer_of(name, **{"schema": schema(name), **fields})
 
 
 def make_registry(root: Path) -> ToolRegistry:

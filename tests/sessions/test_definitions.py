@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.sessions.programs import make_registry
+from tests.contract.programs import several
 
 
 def names(session: Any) -> list[str]:
@@ -17,7 +17,7 @@ def names(session: Any) -> list[str]:
 
 
 def test_definitions_come_in_the_frozen_order_and_as_equal_bytes(tmp_path: Path) -> None:
-    registry = make_registry(tmp_path)
+    registry = several(tmp_path)
     session = registry.session(["web", "file"])
     assert names(session) == ["fetch", "read", "search", "write"]
     assert session.definitions() == registry.get_definitions({"fetch", "read", "search", "write"})
@@ -25,7 +25,7 @@ def test_definitions_come_in_the_frozen_order_and_as_equal_bytes(tmp_path: Path)
 
 
 def test_what_is_handed_out_cannot_be_changed_and_is_one_object(tmp_path: Path) -> None:
-    session = make_registry(tmp_path).session(["web"])
+    session = several(tmp_path).session(["web"])
     first = session.definitions()
     with pytest.raises(TypeError):
         first.append({})
@@ -44,7 +44,7 @@ def test_a_variable_that_comes_and_goes_is_followed_at_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("SOME_KEY", raising=False)
-    session = make_registry(tmp_path, search={"requires": {"env": ["SOME_KEY"]}}).session(["web"])
+    session = several(tmp_path, search={"requires": {"env": ["SOME_KEY"]}}).session(["web"])
     assert names(session) == ["fetch"]
     assert "SOME_KEY" in json.loads(session.call("search", {}))["error"]
     monkeypatch.setenv("SOME_KEY", "x")
@@ -56,7 +56,7 @@ def test_a_variable_that_comes_and_goes_is_followed_at_once(
 
 
 def test_a_check_is_followed_in_both_directions(tmp_path: Path) -> None:
-    registry = make_registry(tmp_path, search={"requires": {"check": True}})
+    registry = several(tmp_path, search={"requires": {"check": True}})
     clock = [1000.0]
     registry.availability.clock = lambda: clock[0]
     answer = [False]
@@ -85,7 +85,7 @@ def test_a_check_is_followed_in_both_directions(tmp_path: Path) -> None:
 
 
 def test_overrides_read_live_settings_at_each_listing(tmp_path: Path) -> None:
-    registry = make_registry(tmp_path, run={"dynamic": ["/description"]})
+    registry = several(tmp_path, run={"dynamic": ["/description"]})
     limit = [3]
     registry.register(
         "run",

@@ -11,8 +11,8 @@ import pytest
 
 from hermes_build.runtime import UnknownToolset
 from hermes_build.runtime.session import Session
+from tests.contract.programs import OWNERS, several
 from tests.runtime_program import tool, write_program
-from tests.sessions.programs import OWNERS, make_registry
 
 
 def listed(session: Session) -> list[str]:
@@ -24,7 +24,7 @@ def refused(answer: Any) -> bool:
 
 
 def test_none_means_every_tool_and_an_empty_list_none(tmp_path: Path) -> None:
-    registry = make_registry(tmp_path)
+    registry = several(tmp_path)
     assert registry.session().names == tuple(sorted(OWNERS))
     empty = registry.session([])
     assert empty.names == () and listed(empty) == []
@@ -33,7 +33,7 @@ def test_none_means_every_tool_and_an_empty_list_none(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rule", ["enabled", "disabled", "deferred"])
 def test_an_unknown_name_is_an_error_with_the_nearest(tmp_path: Path, rule: str) -> None:
-    registry = make_registry(tmp_path)
+    registry = several(tmp_path)
     with pytest.raises(UnknownToolset, match="Did you mean 'file'") as caught:
         registry.session(**{rule: ["fiel"]})
     assert caught.value.nearest == "file"
@@ -49,11 +49,11 @@ def test_anything_but_a_list_of_names_is_a_type_error(
     tmp_path: Path, rule: str, names: Any
 ) -> None:
     with pytest.raises(TypeError, match=rule):
-        make_registry(tmp_path).session(**{rule: names})
+        several(tmp_path).session(**{rule: names})
 
 
 def test_deny_is_applied_last_on_resolved_tools(tmp_path: Path) -> None:
-    registry = make_registry(tmp_path)
+    registry = several(tmp_path)
     session = registry.session(["full"], ["web"])
     assert session.names == ("read", "run", "write")
     assert refused(session.call("fetch", {}))
@@ -63,7 +63,7 @@ def test_deny_is_applied_last_on_resolved_tools(tmp_path: Path) -> None:
 def test_denying_a_composition_removes_what_it_resolves_to_and_explain_says_so(
     tmp_path: Path,
 ) -> None:
-    session = make_registry(tmp_path).session(["full"], ["coding"])
+    session = several(tmp_path).session(["full"], ["coding"])
     assert session.names == ("fetch", "search")
     why = session.explain("read")
     assert not why.granted
@@ -72,7 +72,7 @@ def test_denying_a_composition_removes_what_it_resolves_to_and_explain_says_so(
 
 
 def test_explain_names_the_rule_that_lets_a_tool_in(tmp_path: Path) -> None:
-    registry = make_registry(tmp_path)
+    registry = several(tmp_path)
     session = registry.session(["net", "read"])
     assert session.names == ("fetch", "read", "search")
     assert session.explain("fetch").because == ("its toolset 'net' is enabled",)
@@ -84,7 +84,7 @@ def test_explain_names_the_rule_that_lets_a_tool_in(tmp_path: Path) -> None:
 
 
 def test_a_denied_tag_keeps_tools_out_that_come_later(tmp_path: Path) -> None:
-    registry = make_registry(tmp_path, run={"tags": ["exec"]})
+    registry = several(tmp_path, run={"tags": ["exec"]})
     session = registry.session(["*"], ["tag:exec"])
     assert "run" not in session.names
     assert "tag 'exec'" in session.explain("run").because[0]
@@ -97,7 +97,7 @@ def test_a_denied_tag_keeps_tools_out_that_come_later(tmp_path: Path) -> None:
 
 
 def test_a_tool_that_comes_at_run_time_is_in_by_the_same_rules(tmp_path: Path) -> None:
-    registry = make_registry(tmp_path)
+    registry = several(tmp_path)
     everything = registry.session()
     everything.call("read", {})
     plugin = registry.plugin("extra")
@@ -115,7 +115,7 @@ def test_a_tool_that_comes_at_run_time_is_in_by_the_same_rules(tmp_path: Path) -
 
 
 def test_sync_and_async_calls_obey_the_same_set(tmp_path: Path) -> None:
-    session = make_registry(tmp_path).session(["file"], ["write"])
+    session = several(tmp_path).session(["file"], ["write"])
     for _ in range(3):  # the first call of a tool goes another way than the next
         assert session.call("read", {}) == "read"
         assert asyncio.run(session.acall("read", {})) == "read"
@@ -124,7 +124,7 @@ def test_sync_and_async_calls_obey_the_same_set(tmp_path: Path) -> None:
 
 
 def test_an_alias_of_a_denied_tool_is_denied(tmp_path: Path) -> None:
-    registry = make_registry(tmp_path, run={"aliases": ["shell"]})
+    registry = several(tmp_path, run={"aliases": ["shell"]})
     session = registry.session(None, ["terminal"])
     assert registry.call("shell", {}) == "run"
     for _ in range(2):
@@ -132,7 +132,7 @@ def test_an_alias_of_a_denied_tool_is_denied(tmp_path: Path) -> None:
 
 
 def test_the_session_and_its_id_reach_the_handler(tmp_path: Path) -> None:
-    registry = make_registry(tmp_path)
+    registry = several(tmp_path)
     seen: list[Any] = []
 
     def handler(args: dict[str, Any], session: Any = None, session_id: str = "") -> str:
@@ -147,7 +147,7 @@ def test_the_session_and_its_id_reach_the_handler(tmp_path: Path) -> None:
 
 
 def test_a_session_does_not_see_what_another_may_call(tmp_path: Path) -> None:
-    registry = make_registry(tmp_path)
+    registry = several(tmp_path)
     wide, narrow = registry.session(["full"]), registry.session(["web"])
     wide.call("run", {})
     assert refused(narrow.call("run", {}))
@@ -155,7 +155,7 @@ def test_a_session_does_not_see_what_another_may_call(tmp_path: Path) -> None:
 
 
 def test_a_narrowed_session_never_goes_beyond_the_one_it_is_within(tmp_path: Path) -> None:
-    registry = make_registry(tmp_path)
+    registry = several(tmp_path)
     parent = registry.session(["coding"], ["write"], session_id="parent")
     child = parent.narrow(["full"])
     assert child.names == ("read", "run")
