@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,6 @@ SECRET = "sk-proj-abcdefghijklmnopqrstuvwxyz012345"
 
 def record(name: str = "t", **requires: Any) -> dict[str, Any]:
     return {"name": name, **({"requires": requires} if requires else {})}
-
-
-CHECKED = record(check=True)
 
 
 CHECKED = record(check=True)
