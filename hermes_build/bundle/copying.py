@@ -42,7 +42,7 @@ def put_signatures(opened: Opened, signatures: bytes) -> None:
             changed meanwhile.
         OSError: it cannot be written.
     """
-    path = os.path.realpath(opened.path)
+    path = opened.path
     if opened.container.kind == "folder":
         with placed(os.path.join(path, SIGNATURES)) as write:
             write(signatures)

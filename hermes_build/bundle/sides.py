@@ -117,7 +117,7 @@ def side_of_manifest(
     for path, file in manifest.files.items():
         if path == LOCK:
             continue
-        place, role = _place(manifest, path)
+        place, role = place_in_project(manifest, path)
         files[place] = file.sha256
         roles[place] = "generated" if place in owned else role
     facts = {
@@ -179,7 +179,8 @@ def review_form(record: Record) -> Record:
     return form
 
 
-def _place(manifest: Manifest, path: str) -> tuple[str, Role]:
+def place_in_project(manifest: Manifest, path: str) -> tuple[str, Role]:
+    """Return the path in the project of a file of its bundle, and what the file is there."""
     if path.startswith(PROGRAM):
         inner = path.removeprefix(PROGRAM)
         folder = "" if manifest.source in (".", "") else f"{manifest.source}/"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from hermes_build.bundle.format import BundleError, Manifest
+from hermes_build.bundle.format import LOCK, PYLOCK, SUFFIX, BundleError, Manifest
+from hermes_build.bundle.sides import place_in_project
 from hermes_build.cli.keys import passphrase_option, read_private_keys
 from hermes_build.cli.present import (
     FORMATS,
@@ -23,9 +24,11 @@ from hermes_build.cli.present import (
     say_more_follows,
     text_of,
 )
+from hermes_build.cli.replacing import check_output, force_option, is_bundle_file
 from hermes_build.cli.unchanged import clean_line, last_verdict
 from hermes_build.compiler.bundling.build import CONTAINERS, Bundle, make_bundle, write_bundle
 from hermes_build.compiler.bundling.contents import listed_size
+from hermes_build.compiler.bundling.dependencies import UV_LOCK
 from hermes_build.compiler.bundling.secrets import hide_secrets
 from hermes_build.compiler.memory import forgetful, open_memory
 from hermes_build.compiler.nearest import did_you_mean
@@ -33,6 +36,7 @@ from hermes_build.compiler.verdict import stamp
 from hermes_build.ir import RESERVED_TOOLSETS
 
 if TYPE_CHECKING:
+    from hermes_build.compiler.project import Project
     from hermes_build.signing.keys import PrivateKey
 
 _SHOWN = 12
@@ -44,15 +48,17 @@ _SHOWN = 12
     "--output",
     "-o",
     type=click.Path(),
-    help="Write to this file, or a wheel into this folder.",
+    help="Write to this file, or into this folder; a name ending with `.whl` asks for a wheel.",
     metavar="FILE",
 )
+@force_option
 @click.option(
     "--format",
     "forms",
     type=click.Choice([*CONTAINERS, *FORMATS]),
     multiple=True,
-    help="What the bundle comes in, `hermes` by default, or how to print findings: one of each.",
+    help="What the bundle comes in, `hermes` unless FILE says `.whl`, or how to print findings: "
+    "one of each.",
 )
 @click.option(
     "--sign",
@@ -69,6 +75,7 @@ _SHOWN = 12
 def bundle_command(
     toolsets: tuple[str, ...],
     output: str | None,
+    force: bool,
     forms: tuple[str, ...],
     keys: tuple[str, ...],
     passphrase_file: str | None,
@@ -81,9 +88,10 @@ def bundle_command(
     """Make one file of some toolsets, their handlers, and all that these need.
 
     What `check` refuses is refused. The same sources give the same bytes, on every machine. All or
-    nothing: until the bundle is whole, a file of its name stays as it is.
+    nothing: until the bundle is whole, a file of its name stays as it is; what is replaced is an
+    earlier bundle, and nothing else.
     """
-    container = _last(forms, CONTAINERS, "hermes")
+    container = _container(forms, output)
     report = Report(_last(forms, FORMATS, "full"), color, strict)
     signers = _read_keys(keys, passphrase_file)
     project, findings = open_project(start)
@@ -118,14 +126,11 @@ def bundle_command(
         made = replace(made, signatures=signed)
     target = output or container
     try:
-        name = CONTAINERS[container].name(made, project)
-        target = output or name
-        if CONTAINERS[container].fixed:
-            if os.path.isdir(target):
-                target = os.path.join(target, name)
-            elif os.path.basename(target) != name:
-                raise Undecided(f"a {container} of this bundle must be called {name}")
-        digest = write_bundle(made, container, project, target, _say_waiting)
+        target = _target(output, container, CONTAINERS[container].name(made, project))
+        inputs = _inputs(project, manifest, (*keys, passphrase_file or ""))
+        check_output(target, "bundle", is_bundle_file, inputs, force=force)
+        place = os.path.realpath(target)  # what is left of killed runs lies beside the file itself
+        digest = write_bundle(made, container, project, place, _say_waiting)
     except BundleError as error:
         hint = f"; {error.help}" if error.help else ""
         what = f"{target} cannot be written: {error.message} ({error.code}){hint}"
@@ -139,6 +144,54 @@ def bundle_command(
     if report.form != "json":
         click.echo(_told(facts))
     return code
+
+
+def _container(forms: tuple[str, ...], output: str | None) -> str:
+    """What the bundle comes in: what somebody names, or what the name of the file says.
+
+    Raises:
+        click.UsageError: they say different things.
+    """
+    suffixes = {SUFFIX: "hermes", ".whl": "wheel"}
+    said = suffixes.get(os.path.splitext(output or "")[1].lower())
+    named = _last(forms, CONTAINERS, said or "hermes")
+    if said not in (None, named) and not os.path.isdir(output or ""):
+        raise click.UsageError(
+            f"{output} is the name of a {said} file, and --format asks for {named}: leave one out"
+        )
+    return named
+
+
+def _target(output: str | None, container: str, name: str) -> str:
+    """The file to write; ``name`` is the one that the bundle has by itself.
+
+    Raises:
+        Undecided: it is a name that no installer would take, or in a folder that is not there.
+    """
+    if output is None:
+        return name
+    if os.path.isdir(output):
+        return os.path.join(output, name)
+    if output.endswith(("/", os.sep)):
+        raise Undecided(f"there is no folder {output}")
+    if CONTAINERS[container].fixed and os.path.basename(output) != name:
+        raise Undecided(
+            f"installers know a {container} by its name: this one must be called {name}; "
+            "`-o FOLDER` gives it that name"
+        )
+    return output
+
+
+def _inputs(project: Project, manifest: Manifest, keys: Iterable[str]) -> Iterator[str]:
+    """What a bundle is made of, as paths of files and folders."""
+    yield from filter(None, keys)
+    inside = [project.file, "pyproject.toml", LOCK, PYLOCK, UV_LOCK]
+    inside += [place_in_project(manifest, path)[0] for path in manifest.files]
+    inside += [project.specs, project.toolsets, project.templates, project.output_folder]
+    for path in inside:
+        yield os.path.join(project.root, path)
+    for package in project.handlers:
+        yield os.path.join(project.source_root, *package.split("."))
 
 
 def _last(forms: tuple[str, ...], known: Iterable[str], otherwise: str) -> str:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import click
 
-from hermes_build.cli.present import Undecided, project_option
+from hermes_build.cli.present import Undecided, project_option, sound_project
 from hermes_build.cli.reading import read_catalog
-from hermes_build.compiler.emit.exports import PROVIDERS, export
+from hermes_build.cli.replacing import check_output, force_option
+from hermes_build.compiler.emit.exports import PROVIDERS, export, is_export
 from hermes_build.compiler.nearest import did_you_mean
 from hermes_build.compiler.publish import SCHEMAS, schema_text
 from hermes_build.ir import RESERVED_TOOLSETS
@@ -31,9 +32,10 @@ def schema_command(which: str) -> int:
 @click.option(
     "--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file."
 )
+@force_option
 @project_option
 def export_command(
-    provider: str, toolsets: tuple[str, ...], output: Path | None, start: str
+    provider: str, toolsets: tuple[str, ...], output: Path | None, force: bool, start: str
 ) -> int:
     """Print tool definitions as a provider's API or an MCP client reads them."""
     catalog = read_catalog(start)
@@ -46,6 +48,9 @@ def export_command(
     if output is None:
         click.echo(text, nl=False)
         return 0
+    project = sound_project(start)
+    inputs = (project.root / one for one in (project.file, project.specs, project.toolsets))
+    check_output(str(output), "export", is_export, map(str, inputs), force=force)
     try:
         output.write_text(text, "utf-8", newline="\n")
     except OSError as error:

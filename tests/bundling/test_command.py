@@ -203,6 +203,7 @@ def test_a_kill_at_any_moment_leaves_a_whole_bundle_and_the_next_run_cleans(tmp_
             str(nth),
             "bundle",
             *OFFLINE,
+            "--force",
             "-o",
             str(target),
         ]
@@ -234,7 +235,7 @@ def test_a_full_disk_leaves_the_old_bundle_and_nothing_else(tmp_path: Path) -> N
     try:
         target = disk / "x.hermes"
         target.write_bytes(b"the old one")
-        done = hermes(root, "bundle", *OFFLINE, "-o", str(target))
+        done = hermes(root, "bundle", *OFFLINE, "--force", "-o", str(target))
         assert (done.code, done.out) == (2, "")
         assert f"{target} cannot be written: No space left on device" in done.err
         assert target.read_bytes() == b"the old one"

@@ -61,3 +61,15 @@ def export(catalog: Catalog, provider: str, toolsets: Sequence[str] = ()) -> str
     """Return the JSON text for one of `PROVIDERS`; tools stand by name, keys as authored."""
     value = PROVIDERS[provider](select(catalog, toolsets))
     return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+
+
+def is_export(path: str) -> bool:
+    """Whether a file holds what `export` gives, of whichever tools."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = json.load(file)
+    except (ValueError, RecursionError):
+        return False
+    if isinstance(found, list):
+        return all(isinstance(one, dict) and one.keys() == {"type", "function"} for one in found)
+    return isinstance(found, dict) and found.keys() == {"tools"}
