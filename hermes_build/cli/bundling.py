@@ -120,9 +120,10 @@ def bundle_command(
         return code
     if signers:
         from hermes_build.signing.dsse import sign
-        from hermes_build.signing.provenance import source_of
+        from hermes_build.signing.provenance import made_from, source_of
 
-        signed = sign(manifest.to_bytes(), signers, source_of(project.root))
+        source = source_of(project.root, (project.file, "pyproject.toml", *made_from(manifest)))
+        signed = sign(manifest.to_bytes(), signers, source)
         made = replace(made, signatures=signed)
     target = output or container
     try:

@@ -1,28 +1,57 @@
-"""Where a project stands: the commit that its repository has checked out."""
+"""Where a project stands: the commit that its repository has checked out.
+
+A bundle is *clean* where the commit has all that it was made of: no tracked file of the project is
+changed, and git tracks every file of the project that the bundle was made from. Other files that
+nobody committed, such as bundles that were made before, say nothing of this one.
+"""
 
 from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Iterable, Iterator
 
+from hermes_build.bundle.format import PROGRAM, Manifest, is_licence
+from hermes_build.bundle.sides import place_in_project
 from hermes_build.signing.statement import Source
 
 _GIT = ("git", "--no-optional-locks", "-c", "core.fsmonitor=false")
 """Looks and does not touch; a repository's own programs are not started for it."""
 
 
-def source_of(folder: str | os.PathLike[str]) -> Source | None:
+def source_of(folder: str | os.PathLike[str], inputs: Iterable[str]) -> Source | None:
     """Return the commit that a project's folder is checked out from.
 
-    Changed, staged and untracked files below ``folder`` make it unclean; those that git is told to
-    ignore do not. None where there is no git, no repository, no commit, or where the repository
-    around the folder has no file in it.
+    ``inputs`` are the files that something was made of, relative to ``folder`` with forward
+    slashes; one that is not there counts for nothing. What is changed, staged or deleted below
+    ``folder`` makes the source unclean, and so does an input that is not tracked, whether git is
+    told to ignore it or not. None where there is no git, no repository, no commit, or where the
+    repository around the folder has no file in it.
     """
     commit = _git(folder, "rev-parse", "--verify", "HEAD^{commit}")
-    if commit is None or not _git(folder, "ls-files", "--", "."):
+    tracked = commit and _git(folder, "ls-files", "-z", "--", ".")
+    if not commit or not tracked:
         return None
-    status = _git(folder, "status", "--porcelain", "--untracked-files=normal", "--", ".")
-    return None if status is None else Source(commit.strip(), not status)
+    status = _git(folder, "status", "--porcelain", "--untracked-files=no", "--", ".")
+    if status is None:
+        return None
+    known = set(tracked.split("\0"))
+    others = [one for one in inputs if one not in known]
+    is_whole = not any(os.path.lexists(os.path.join(folder, one)) for one in others)
+    return Source(commit.strip(), not status and is_whole)
+
+
+def made_from(manifest: Manifest) -> Iterator[str]:
+    """The files of the project that a bundle holds as people wrote them, as paths in the project.
+
+    Generated files are none of them: they follow from the others.
+    """
+    generated = f"{PROGRAM}{manifest.package.replace('.', '/')}/"
+    for path in manifest.files:
+        place, role = place_in_project(manifest, path)
+        is_written = role in ("program", "spec") or (role == "other" and is_licence(path))
+        if is_written and not path.startswith(generated):
+            yield place
 
 
 def _git(folder: str | os.PathLike[str], *arguments: str) -> str | None:
@@ -35,4 +64,4 @@ def _git(folder: str | os.PathLike[str], *arguments: str) -> str | None:
         )
     except OSError:
         return None
-    return None if done.returncode else done.stdout.decode("utf-8", "replace")
+    return None if done.returncode else os.fsdecode(done.stdout)

@@ -37,8 +37,8 @@ TOOL = "hermes-build"
 class Source:
     """Where a bundle was made from.
 
-    ``commit`` is the hexadecimal id of a commit of git; ``clean`` says that the project's folder
-    held what this commit has, and nothing else that git would see.
+    ``commit`` is the hexadecimal id of a commit of git; ``clean`` says that this commit has all
+    that the bundle was made of, as `hermes_build.signing.provenance` tells it.
     """
 
     commit: str

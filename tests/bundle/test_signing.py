@@ -412,36 +412,47 @@ def test_openssl_verifies_what_was_signed_and_reads_our_keys(tmp_path: Path) -> 
     assert b"Success" in said
 
 
+INPUTS = ("tool.yaml", "missing.yaml")
+
+
 @needs_git
-def test_the_source_is_the_commit_and_whether_the_project_is_as_committed(
+def test_the_source_is_the_commit_and_whether_it_has_all_that_was_taken_in(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = tmp_path / "repository"
     project = root / "agent"
     project.mkdir(parents=True)
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
-    assert source_of(project) is None
+    assert source_of(project, INPUTS) is None
     git(root, "init", "-q")
-    assert source_of(project) is None
+    assert source_of(project, INPUTS) is None
     (project / "tool.yaml").write_text("name: a\n")
     (root / "elsewhere.txt").write_text("1\n")
     git(root, "add", "-A")
     git(root, "commit", "-q", "-m", "one")
     commit = git(root, "rev-parse", "HEAD").strip()
-    assert source_of(project) == Source(commit, clean=True)
+    assert source_of(project, INPUTS) == Source(commit, clean=True)
     (root / "elsewhere.txt").write_text("2\n")
-    assert source_of(project) == Source(commit, clean=True)
-    assert source_of(root) == Source(commit, clean=False)
+    assert source_of(project, INPUTS) == Source(commit, clean=True)
+    assert source_of(root, INPUTS) == Source(commit, clean=False)
     (project / "tool.yaml").write_text("name: b\n")
-    assert source_of(project) == Source(commit, clean=False)
+    assert source_of(project, INPUTS) == Source(commit, clean=False)
     git(root, "checkout", "-q", "--", ".")
-    (project / "untracked.yaml").write_text("name: b\n")
-    assert source_of(project) == Source(commit, clean=False)
+    (project / "made.hermes").write_text("a bundle\n")
+    assert source_of(project, INPUTS) == Source(commit, clean=True)
+    (project / "ünused.yaml").write_text("name: b\n")
+    assert source_of(project, INPUTS) == Source(commit, clean=True)
+    assert source_of(project, (*INPUTS, "ünused.yaml")) == Source(commit, clean=False)
     (project / ".gitignore").write_text("*\n")
-    assert source_of(project) == Source(commit, clean=True)
+    assert source_of(project, (*INPUTS, "ünused.yaml")) == Source(commit, clean=False)
+    git(root, "add", "-f", "agent/ünused.yaml")
+    assert source_of(project, INPUTS) == Source(commit, clean=False)
+    git(root, "commit", "-q", "-m", "two")
+    commit = git(root, "rev-parse", "HEAD").strip()
+    assert source_of(project, (*INPUTS, "ünused.yaml")) == Source(commit, clean=True)
     other = project / "ignored"
     other.mkdir()
-    assert source_of(other) is None
+    assert source_of(other, ()) is None
 
 
 @needs_git
@@ -454,7 +465,7 @@ def test_looking_at_a_repository_starts_no_program_of_it(tmp_path: Path) -> None
     hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
     hook.chmod(0o755)
     git(tmp_path, "config", "core.fsmonitor", str(hook))
-    assert source_of(tmp_path) is not None
+    assert source_of(tmp_path, INPUTS) is not None
     assert not (tmp_path / "ran").exists()
 
 
