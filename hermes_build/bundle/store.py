@@ -7,7 +7,10 @@
 ``installed.json`` alone decides: it is replaced in one step, so that a reader, who needs no lock,
 sees the state before a change or the one after it. An archive is there before the list names it,
 and goes after the list has ceased to. So whatever a killed process leaves is an archive, or a part
-of one, that the list does not name; the next that changes something removes it.
+of one, that the list does not name; the next that changes something removes it. The list itself is
+there before the first archive: where it is gone, nobody can tell what may go, and nothing does.
+
+An archive is named by the digest of its bundle, and held to it whenever it is used.
 """
 
 from __future__ import annotations
@@ -15,11 +18,11 @@ from __future__ import annotations
 import os
 import re
 from dataclasses import dataclass
-from json import dumps, loads
 
 from hermes_build.bundle.archive import write_archive
 from hermes_build.bundle.copying import entries_of
 from hermes_build.bundle.format import SUFFIX, BundleError, is_name
+from hermes_build.bundle.installed import Installed, digests, parsed, written
 from hermes_build.bundle.locking import held
 from hermes_build.bundle.placing import placed
 from hermes_build.bundle.verifying import Opened, verify
@@ -27,39 +30,18 @@ from hermes_build.bundle.verifying import Opened, verify
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
-    from typing import Any, NoReturn
-
-FORMAT = 1
-"""The format of ``installed.json``: it grows when an older reader could misread a newer one."""
+    from typing import NoReturn
 
 _LIST = "installed.json"
 _LOCK = "lock"
 _BUNDLES = "bundles"
 
-_DIGEST = re.compile(r"[0-9a-f]{64}")
 _ARCHIVE = re.compile(rf"([0-9a-f]{{64}}){re.escape(SUFFIX)}")
 _PART = re.compile(
     rf"\.(?:{re.escape(_LIST)}|[0-9a-f]{{64}}{re.escape(SUFFIX)})\.[0-9a-f]{{12}}\.part"
 )
+_AGAIN = "install it again"
 _MAX_LIST = 32 * 1024 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Installed:
-    """One name, and the digests of its versions.
-
-    ``versions`` are in the order in which one goes back: each replaced the one before it. Those
-    behind ``current`` were gone back from. Digests are of bundles, in 64 hexadecimal digits.
-    """
-
-    name: str
-    current: str
-    versions: tuple[str, ...]
-
-    @property
-    def earlier(self) -> tuple[str, ...]:
-        """The versions before the current one, the oldest first."""
-        return self.versions[: self.versions.index(self.current)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,23 +103,51 @@ class Store:
         return os.path.join(self.folder, _BUNDLES, digest + SUFFIX)
 
     def path(self, name: str) -> str:
-        """Return the archive of a name's current version.
+        """Return where the archive of a name's current version stands.
 
         Raises:
-            BundleError: ``HB8021`` there is none, or what `installed` raises.
+            BundleError: ``HB8021`` nothing of the name is installed, or what `installed` raises.
         """
-        path = self.archive(self.find(name).current)
-        if not os.path.isfile(path):
-            raise BundleError(
-                "HB8021", f"the archive of `{name}` is gone: {path}", "", "install it again"
-            )
-        return path
+        return self.archive(self.find(name).current)
 
-    def install(self, opened: Opened) -> Installed:
+    def open(self, name: str, digest: str = "") -> Opened:
+        """Verify the archive of a version, by default of a name's current one, and return it open.
+
+        Raises:
+            BundleError: ``HB8021`` it is not installed, or its archive is gone; ``HB8006`` it holds
+                another bundle; or what `verify` raises of it, and what `installed` raises.
+            OSError: it cannot be read.
+        """
+        digest = digest or self.find(name).current
+        path = self.archive(digest)
+        what = f"the archive of `{name}` {digest[:12]}"
+        try:
+            opened = verify(path)
+        except FileNotFoundError as error:
+            raise BundleError("HB8021", f"{what} is gone: {path}", "", _AGAIN) from error
+        except BundleError as error:
+            message = f"{what} is damaged: {error.message}"
+            raise BundleError(error.code, message, error.path, _AGAIN) from error
+        if opened.digest != digest:
+            opened.close()
+            raise BundleError(
+                "HB8006", f"{what} holds another bundle, sha256:{opened.digest}", "", _AGAIN
+            )
+        return opened
+
+    def install(
+        self, opened: Opened, joined: Callable[[bytes, bytes], bytes] | None = None
+    ) -> Installed:
         """Keep a bundle that was verified, and make it the current one of its name.
 
-        Its contents are read from what is open, and held against the manifest once more. One that
-        is kept already gets the signatures of this one, if it has any.
+        Its contents are read from what is open, and held against the manifest once more. The
+        signatures of one that is kept already stay, as nobody here can tell good ones from others;
+        it gets those of the new one where it has none.
+
+        Args:
+            opened: the bundle.
+            joined: given where somebody has checked the signatures of the new one: makes one
+                envelope of these and of those that are there.
 
         Raises:
             BundleError: ``HB8020`` the list cannot be read, ``HB8006`` a file of the bundle was
@@ -145,16 +155,22 @@ class Store:
             OSError: the folder cannot be written; nothing is changed.
         """
         name, digest = opened.manifest.name, opened.digest
-        self._make()
+        os.makedirs(os.path.join(self.folder, _BUNDLES), exist_ok=True)
         with self._held():
             before = self._read()
+            if not os.path.exists(os.path.join(self.folder, _LIST)):
+                self._write(before)
             self._sweep(before)
-            if not self._holds(opened):
-                write_archive(entries_of(opened), self.archive(digest))
-            versions: tuple[str, ...] = (digest,)
+            signatures = opened.signatures
+            there = self._kept(name, digest)
+            if there is not None and there.signatures is not None:
+                old = there.signatures
+                signatures = old if signatures is None or not joined else joined(signatures, old)
+            if there is None or there.signatures != signatures:
+                write_archive(entries_of(opened, signatures), self.archive(digest))
+            made = Installed(name, digest, (digest,))
             if name in before:
-                versions = _with(before[name], digest)
-            made = Installed(name, digest, versions)
+                made = before[name].with_version(digest)
             self._write({**before, name: made})
         return made
 
@@ -162,8 +178,8 @@ class Store:
         """Make an earlier version the current one: the one before, or the one that ``to`` begins.
 
         Raises:
-            BundleError: ``HB8022`` there is no earlier one; ``HB8021`` none has this digest, more
-                than one begins with it, or its archive is gone; ``HB8020``. Nothing is changed.
+            BundleError: ``HB8022`` there is no earlier one; ``HB8021`` none has this digest, or
+                more than one begins with it; or what `open` raises. Nothing is changed.
             OSError: the folder cannot be written; nothing is changed.
         """
         self.find(name)
@@ -172,11 +188,8 @@ class Store:
             if name not in before:
                 _not_installed(name, before)
             found = before[name]
-            digest = _chosen(found, to)
-            if not os.path.isfile(self.archive(digest)):
-                raise BundleError(
-                    "HB8021", f"the archive of `{name}` {digest} is gone", "", "install it again"
-                )
+            digest = found.chosen(to)
+            self.open(name, digest).close()
             made = Installed(name, digest, found.versions)
             self._sweep(before)
             if made != found:
@@ -199,53 +212,50 @@ class Store:
         with self._held():
             before = after = self._read()
             if keep is not None:
-                after = {name: _trimmed(found, keep) for name, found in before.items()}
+                after = {name: found.trimmed(keep) for name, found in before.items()}
                 if after != before:
                     self._write(after)
             size = self._sweep(after)
-        return Removed(tuple(sorted(_digests(before) - _digests(after))), size)
-
-    def _make(self) -> None:
-        os.makedirs(os.path.join(self.folder, _BUNDLES), exist_ok=True)
+        return Removed(tuple(sorted(digests(before) - digests(after))), size)
 
     def _held(self) -> held:
         return held(os.path.join(self.folder, _LOCK), self._on_wait)
 
-    def _holds(self, opened: Opened) -> bool:
-        """Whether the archive is there, whole, and no signature would be lost."""
+    def _kept(self, name: str, digest: str) -> Opened | None:
+        """What is kept of a digest, if it is there and whole; closed, for what is known of it."""
         try:
-            with verify(self.archive(opened.digest)) as there:
-                if there.digest != opened.digest:
-                    return False
-                return opened.signatures in (None, there.signatures)
+            opened = self.open(name, digest)
         except (BundleError, OSError):
-            return False
+            return None
+        opened.close()
+        return opened
 
     def _read(self) -> dict[str, Installed]:
         path = os.path.join(self.folder, _LIST)
-        try:
-            with open(path, "rb") as file:
-                data = file.read(_MAX_LIST)
-        except FileNotFoundError:
-            return {}
-        return _parsed(data, path)
+        data = _content(path)
+        if data is None:
+            archives = os.path.join(self.folder, _BUNDLES)
+            if not any(_ARCHIVE.fullmatch(entry.name) for entry in _listed(archives)):
+                return {}
+            data = _content(path)  # the list comes before the first archive: it may have just come
+        if data is None:
+            raise BundleError(
+                "HB8020",
+                f"{path} is gone, which alone knows what is installed there",
+                "",
+                f"put it back; or move {archives} away, and install the bundles in it again, the "
+                "current one of each name last",
+            )
+        return parsed(data, path)
 
     def _write(self, installed: Mapping[str, Installed]) -> None:
-        document = {
-            "format": FORMAT,
-            "bundles": {
-                name: {"current": one.current, "versions": one.versions}
-                for name, one in installed.items()
-            },
-        }
-        text = dumps(document, indent=2, sort_keys=True) + "\n"
         # The archive and its name are on the disk by now, as `placed` leaves them.
         with placed(os.path.join(self.folder, _LIST)) as write:
-            write(text.encode())
+            write(written(installed))
 
     def _sweep(self, installed: Mapping[str, Installed]) -> int:
         """Remove files of ours that the list does not name; return how many bytes they took."""
-        kept = _digests(installed)
+        kept = digests(installed)
         size = 0
         for folder in (self.folder, os.path.join(self.folder, _BUNDLES)):
             for entry in _listed(folder):
@@ -265,64 +275,56 @@ class Store:
         return size
 
 
-def resolve(name_or_path: str, folder: str | os.PathLike[str] | None = None) -> str:
-    """Return the file or folder that somebody means by the name of an installed bundle, or a path.
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """What somebody means by a word: a path, or the current version of an installed bundle.
+
+    ``path`` is a file or a folder, of whatever kind; ``name`` and ``digest`` are those of an
+    installed bundle, and empty for a path.
+    """
+
+    path: str
+    store: Store
+    name: str = ""
+    digest: str = ""
+
+    def open(self) -> Opened:
+        """Verify it, and return it open; an installed one is held to its digest.
+
+        Raises what `Store.open` raises.
+        """
+        return self.store.open(self.name, self.digest) if self.name else verify(self.path)
+
+
+def resolve(name_or_path: str, folder: str | os.PathLike[str] | None = None) -> Meant:
+    """Return what somebody means by the name of an installed bundle, or a path.
 
     What can be a name is one, if it is installed; else, and with a separator or the suffix of an
     archive or a wheel, it is a path: ``./tools`` is a path in any case.
 
     Raises:
-        BundleError: ``HB8021`` there is neither, or what `Store.path` raises.
+        BundleError: ``HB8021`` there is neither, or what `Store.installed` raises.
     """
+    store = Store(folder)
     is_path = not is_name(name_or_path) or name_or_path.endswith((SUFFIX, ".whl"))
     if not is_path:
-        store = Store(folder)
-        found = [one.name for one in store.installed()]
+        found = {one.name: one.current for one in store.installed()}
         if name_or_path in found:
-            return store.path(name_or_path)
+            digest = found[name_or_path]
+            return Meant(store.archive(digest), store, name_or_path, digest)
     if os.path.lexists(name_or_path):
-        return name_or_path
+        return Meant(name_or_path, store)
     if is_path:
         raise BundleError("HB8021", f"there is no file or folder {name_or_path}")
     _not_installed(name_or_path, found)
 
 
-def _with(found: Installed, digest: str) -> tuple[str, ...]:
-    """The versions of a name after ``digest`` has replaced its current one."""
-    if digest == found.current:
-        return found.versions
-    versions = [one for one in found.versions if one != digest]
-    versions.insert(versions.index(found.current) + 1, digest)
-    return tuple(versions)
-
-
-def _trimmed(found: Installed, keep: int) -> Installed:
-    earlier = found.earlier
-    kept = earlier[max(len(earlier) - keep, 0) :]
-    return Installed(found.name, found.current, (*kept, found.current))
-
-
-def _chosen(found: Installed, to: str) -> str:
-    if not to:
-        if not found.earlier:
-            raise BundleError(
-                "HB8022",
-                f"there is no version of `{found.name}` before {found.current[:12]}",
-                "",
-                "`hermes-build install FILE` installs another one",
-            )
-        return found.earlier[-1]
-    start = to.lower().removeprefix("sha256:")
-    fitting = [one for one in found.versions if one.startswith(start)]
-    if len(fitting) != 1 or not start:
-        kept = ", ".join(one[:12] for one in found.versions)
-        what = "more than one digest begins" if fitting else "no version has a digest that begins"
-        raise BundleError("HB8021", f"{what} with {to}", "", f"these are kept: {kept}")
-    return fitting[0]
-
-
-def _digests(installed: Mapping[str, Installed]) -> set[str]:
-    return {digest for one in installed.values() for digest in one.versions}
+def _content(path: str) -> bytes | None:
+    try:
+        with open(path, "rb") as file:
+            return file.read(_MAX_LIST)
+    except FileNotFoundError:
+        return None
 
 
 def _listed(folder: str) -> list[os.DirEntry[str]]:
@@ -331,37 +333,6 @@ def _listed(folder: str) -> list[os.DirEntry[str]]:
             return list(found)
     except FileNotFoundError:
         return []
-
-
-def _parsed(data: bytes, path: str) -> dict[str, Installed]:
-    try:
-        document: Any = loads(data.decode())
-        found = document["format"]
-        if type(found) is int and found > FORMAT:
-            raise BundleError(
-                "HB8020",
-                f"{path} is of format {found}, and this hermes-build reads {FORMAT}",
-                "",
-                "install the hermes-build that wrote it, or a newer one",
-            )
-        if found != FORMAT:
-            raise ValueError
-        return {
-            name: _row(name, one["current"], one["versions"])
-            for name, one in sorted(document["bundles"].items())
-        }
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise BundleError(
-            "HB8020", f"{path} is not as hermes-build writes it", "", "undo what changed it"
-        ) from error
-
-
-def _row(name: str, current: str, versions: Iterable[str]) -> Installed:
-    row = Installed(name, current, tuple(versions))
-    fits = all(map(_DIGEST.fullmatch, row.versions)) and current in row.versions
-    if not is_name(name) or not fits or len(set(row.versions)) != len(row.versions):
-        raise ValueError
-    return row
 
 
 def _not_installed(name: str, found: Iterable[str]) -> NoReturn:

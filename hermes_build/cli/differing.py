@@ -63,15 +63,15 @@ def _side(what: str, toolsets: tuple[str, ...]) -> Side:
     from hermes_build.bundle.format import MANIFEST
     from hermes_build.bundle.sides import side_of_bundle
     from hermes_build.bundle.store import resolve
-    from hermes_build.bundle.verifying import verify
 
-    path = resolve(what)
+    meant = resolve(what)
+    path = meant.path
     if os.path.isdir(path):
         if not os.path.lexists(os.path.join(path, MANIFEST)):
             return _project_side(path, toolsets, what)
-    elif not _is_archive(path):
+    elif not meant.name and not _is_archive(path):
         return _lock_side(path, what)
-    with verify(path) as opened:
+    with meant.open() as opened:
         return side_of_bundle(opened, what)
 
 

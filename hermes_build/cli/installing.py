@@ -14,7 +14,8 @@ from hermes_build.cli.refusing import refused
 from hermes_build.cli.trusting import Trust, say_unchecked, trust_options
 
 if TYPE_CHECKING:
-    from hermes_build.bundle.store import Installed, Store
+    from hermes_build.bundle.installed import Installed
+    from hermes_build.bundle.store import Store
 
 
 def _store_option(flag: str, help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -57,7 +58,8 @@ def install_command(path: str, store: Store, trust: Trust) -> int:
     with verify(path) as opened:
         lines = trust.check(opened)
         manifest = opened.manifest
-        done = _changing(store, lambda: store.install(opened))
+        joined = trust.joining()
+        done = _changing(store, lambda: store.install(opened, joined))
         for line in lines:
             say(line)
         if not lines:
@@ -149,6 +151,8 @@ def _row(store: Store, one: Installed) -> dict[str, Any]:
             row["tools"] = list(opened.manifest.tools)
             row["toolsets"] = list(opened.manifest.toolsets)
             row["signed"] = opened.signatures is not None
+            if opened.digest != one.current:
+                row["damaged"] = "its archive holds another bundle: install it again"
     except (BundleError, OSError) as error:
         row["damaged"] = f"its archive cannot be read ({error}): install it again"
     return row

@@ -28,15 +28,15 @@ def run_bundle(name_or_path: str, words: list[str], trust: Trust) -> int:
     """
     from hermes_build.bundle.format import BundleError
     from hermes_build.bundle.store import resolve
-    from hermes_build.bundle.verifying import verify
     from hermes_build.runtime.standalone import main
 
     path = ""
     try:
-        path = resolve(name_or_path)
-        with verify(path) as opened:
+        meant = resolve(name_or_path)
+        path = meant.path
+        with meant.open() as opened:
             if not trust.check(opened):
                 say_unchecked(opened)
     except BundleError as error:
         return refused(error, path)
-    return main(path, words)
+    return main(path, words, opened.digest)

@@ -61,6 +61,14 @@ class Trust:
         ]
         return [*lines, made_from(found.statement.source)]
 
+    def joining(self) -> Callable[[bytes, bytes], bytes] | None:
+        """What adds signatures to those that `check` has accepted; none where there was no key."""
+        if not self.paths:
+            return None
+        from hermes_build.signing.dsse import join_signatures
+
+        return join_signatures
+
     def _without_key(self, opened: Opened) -> list[str]:
         if self.required:
             from hermes_build.bundle.format import SIGNATURES, BundleError

@@ -34,8 +34,10 @@ class _Undecided(Exception):
     """What keeps a command from doing anything: printed, with exit code 2."""
 
 
-def main(path: str, argv: Sequence[str]) -> int:
+def main(path: str, argv: Sequence[str], digest: str = "") -> int:
     """Run one command of the bundle at ``path``, and return the exit code.
+
+    Where ``digest`` is given, that of a bundle that somebody has looked at, no other one is run.
 
     The codes are those of ``hermes-build call``: 0 is well, 1 says that the result is an error, and
     2 that nothing was called.
@@ -44,13 +46,13 @@ def main(path: str, argv: Sequence[str]) -> int:
     try:
         match list(argv):
             case ["call", tool]:
-                return _call(path, tool, "{}")
+                return _call(path, digest, tool, "{}")
             case ["call", tool, arguments]:
-                return _call(path, tool, arguments)
+                return _call(path, digest, tool, arguments)
             case ["show"]:
-                return _show(path, as_json=False)
+                return _show(path, digest, as_json=False)
             case ["show", "--json"]:
-                return _show(path, as_json=True)
+                return _show(path, digest, as_json=True)
             case [] | ["-h"] | ["--help"]:
                 _print(usage)
                 return 0 if argv else 2
@@ -63,19 +65,24 @@ def main(path: str, argv: Sequence[str]) -> int:
     return 2
 
 
-def _open(path: str) -> BundledRegistry:
+def _open(path: str, digest: str) -> BundledRegistry:
     from hermes_build.runtime.bundles import open_bundle
     from hermes_build.runtime.errors import CatalogueError
 
     try:
-        return open_bundle(path)
+        registry = open_bundle(path)
     except CatalogueError as error:
         raise _Undecided(str(error)) from error
+    found = registry.bundle.digest
+    if digest not in ("", found):
+        registry.close()
+        raise _Undecided(f"{path} has just been replaced by another bundle, sha256:{found}")
+    return registry
 
 
-def _call(path: str, tool: str, text: str) -> int:
+def _call(path: str, digest: str, tool: str, text: str) -> int:
     args = _arguments(sys.stdin.buffer.read() if text == "-" else text)
-    with _open(path) as registry:
+    with _open(path, digest) as registry:
         _demand(registry, "jsonschema_rs")
         record = registry.find(tool)
         if record is not None:
@@ -125,8 +132,8 @@ def _lacking(registry: BundledRegistry, module: str) -> None:
     raise _Undecided(f"this bundle needs the module `{module}`, which is not installed: {how}")
 
 
-def _show(path: str, *, as_json: bool) -> int:
-    with _open(path) as registry:
+def _show(path: str, digest: str, *, as_json: bool) -> int:
+    with _open(path, digest) as registry:
         bundle, manifest = registry.bundle, registry.bundle.manifest
         toolsets = {name: sorted(registry.resolve_toolset(name)) for name in manifest.toolsets}
         tools = [registry.find(name) or {} for name in manifest.tools]

@@ -86,6 +86,26 @@ def add_signatures(manifest: bytes, envelope: bytes, keys: Iterable[PrivateKey])
     return _signed(found, keys)
 
 
+def join_signatures(envelope: bytes, other: bytes) -> bytes:
+    """Add to an envelope what another one of the same bundle has: signatures by other keys.
+
+    Nothing is held against a key here: the first envelope is one that was checked, and it stays as
+    it is where the other is none, or says something else.
+
+    Raises:
+        BundleError: ``HB8011``, the first is no envelope.
+    """
+    found = _read_envelope(envelope)
+    try:
+        more = _read_envelope(other)
+    except BundleError:
+        return envelope
+    if more.payload == found.payload:
+        for keyid, signature in more.signatures.items():
+            found.signatures.setdefault(keyid, signature)
+    return _to_bytes(found)
+
+
 def read_signatures(manifest: bytes, envelope: bytes) -> Signed:
     """Read what an envelope says without holding any signature against a key.
 

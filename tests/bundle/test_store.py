@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from hermes_build.bundle.format import SIGNATURES, BundleError
+from hermes_build.bundle.installed import Installed
 from hermes_build.bundle.locking import held
-from hermes_build.bundle.store import Installed, Store, default_folder, resolve
+from hermes_build.bundle.store import Store, default_folder, resolve
 from hermes_build.bundle.verifying import verify
 from tests.bundle.making import archive, program, unpacked, whole
 
@@ -90,6 +91,75 @@ def test_a_bundle_that_is_kept_gets_the_signatures_of_an_equal_one(
     assert Path(store.path("small")).read_bytes() == signed.read_bytes()
 
 
+def test_signatures_that_are_kept_are_not_lost_to_those_that_nobody_has_checked(
+    store: Store, tmp_path: Path
+) -> None:
+    entries = whole(program(result="one"), name="small")
+    good, bad = (
+        archive(tmp_path / f"{name}.hermes", {**entries, SIGNATURES: name.encode()})
+        for name in ("good", "bad")
+    )
+    install(store, good)
+    install(store, bad)
+    assert Path(store.path("small")).read_bytes() == good.read_bytes()
+    # What is damaged holds nothing that could be lost.
+    Path(store.path("small")).write_bytes(good.read_bytes()[:-1])
+    install(store, bad)
+    assert Path(store.path("small")).read_bytes() == bad.read_bytes()
+    with verify(good) as opened:
+        store.install(opened, lambda new, old: new + b" and " + old)
+    assert verify(store.path("small")).signatures == b"good and bad"
+
+
+def test_an_archive_is_held_to_the_digest_that_it_is_named_by(store: Store, tmp_path: Path) -> None:
+    one, two = (made(tmp_path, name) for name in ("one", "two"))
+    first, second = install(store, one), install(store, two)
+    Path(store.archive(first)).write_bytes(two.read_bytes())
+    with store.open("small") as opened:
+        assert opened.digest == second
+    for act in (lambda: store.open("small", first), lambda: store.rollback("small")):
+        with pytest.raises(BundleError, match="holds another bundle") as caught:
+            act()
+        assert (caught.value.code, caught.value.help) == ("HB8006", "install it again")
+    Path(store.archive(first)).write_bytes(b"PK garbage")
+    with pytest.raises(BundleError, match=f"the archive of `small` {first[:12]} is damaged"):
+        store.rollback("small", first)
+    assert store.find("small") == Installed("small", second, (first, second))
+    install(store, one)
+    assert store.rollback("small", first).current == first
+
+
+def test_without_its_list_a_folder_of_archives_stays_as_it_is(store: Store, tmp_path: Path) -> None:
+    one = made(tmp_path, "one")
+    digest = install(store, one)
+    (Path(store.folder) / "installed.json").unlink()
+    for act in (
+        lambda: store.installed(),
+        lambda: install(store, made(tmp_path, "two")),
+        lambda: store.rollback("small"),
+        lambda: store.gc(keep=0),
+    ):
+        with pytest.raises(BundleError, match=r"installed\.json is gone") as caught:
+            act()
+        assert (caught.value.code, "bundles away" in caught.value.help) == ("HB8020", True)
+    assert files(store) == {"lock", f"bundles/{digest}.hermes"}
+    # As the help says.
+    (Path(store.folder) / "bundles").rename(tmp_path / "away")
+    assert install(store, tmp_path / f"away/{digest}.hermes") == digest
+
+
+def test_the_list_is_there_before_the_first_archive(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError("no room")
+
+    monkeypatch.setattr("hermes_build.bundle.store.write_archive", full)
+    with pytest.raises(OSError, match="no room"):
+        install(store, made(tmp_path, "one"))
+    assert store.installed() == () and files(store) == kept()
+
+
 def test_an_archive_that_was_damaged_is_mended_by_installing_it_again(
     store: Store, tmp_path: Path
 ) -> None:
@@ -144,7 +214,7 @@ def test_a_name_or_a_version_that_is_not_there_is_said(store: Store, tmp_path: P
     for wanted in ("0" * 64, "sha256:", "xyz", "/"):
         assert code_of(lambda wanted=wanted: store.rollback("small", wanted)) == "HB8021"  # type: ignore[misc]
     os.unlink(store.archive(one))
-    assert code_of(lambda: store.path("small")) == "HB8021"
+    assert code_of(lambda: store.open("small")) == "HB8021"
 
 
 def test_the_beginning_of_two_digests_is_none(store: Store, tmp_path: Path) -> None:
@@ -292,15 +362,15 @@ def test_a_name_means_what_is_installed_and_a_path_is_a_path(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     assert default_folder() == store.folder
-    assert resolve("small") == store.path("small")
-    assert resolve(str(path)) == str(path)
-    assert resolve(path.name) == path.name
+    assert resolve("small").path == store.path("small")
+    assert resolve(str(path)).path == str(path)
+    assert resolve(path.name).path == path.name
     # A folder of the project that is called like the bundle does not come before it.
     (tmp_path / "small").mkdir()
-    assert resolve("small") == store.path("small")
-    assert resolve("./small") == "./small"
+    assert resolve("small").path == store.path("small")
+    assert resolve("./small").path == "./small"
     (tmp_path / "other").mkdir()
-    assert resolve("other") == "other"
+    assert resolve("other").path == "other"
     for missing in ("another", "./another", "another.hermes", "a/b", ""):
         with pytest.raises(BundleError, match="HB8021"):
             resolve(missing)
