@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from hermes_build.compiler.canonical import digest
+from hermes_build.canonical import digest
 from hermes_build.compiler.diagnostics import Findings
 from hermes_build.compiler.journal import Journal, read_journal
 from hermes_build.compiler.tree import Tree, compare, read_lock

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hermes_build.compiler.canonical import canonical, digest, value_digest
+from hermes_build.canonical import canonical, digest, value_digest
 from hermes_build.compiler.lock_differences import differences
 from hermes_build.lock import (
     Lock,

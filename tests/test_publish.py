@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 
 from hermes_build.compiler import spec
 from hermes_build.compiler.diagnostics import Diagnostic, Findings, Label, Span
-from hermes_build.compiler.keywords import KNOWN
 from hermes_build.compiler.load import Source, parse
 from hermes_build.compiler.project import Ignore, Lint, Project, read_project
 from hermes_build.compiler.publish import SCHEMAS, schema_text
 from hermes_build.compiler.report import as_json
+from hermes_build.keywords import KNOWN
 
 ROOT = Path(__file__).parents[1]
 TOOL = SCHEMAS["tool"]()

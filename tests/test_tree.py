@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from hermes_build.compiler.canonical import digest
+from hermes_build.canonical import digest
 from hermes_build.compiler.diagnostics import Diagnostic, Findings
 from hermes_build.compiler.journal import Journal, read_journal, write_journal
 from hermes_build.compiler.tree import (

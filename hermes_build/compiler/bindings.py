@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
 
-from hermes_build.compiler.canonical import digest
+from hermes_build.canonical import digest
 from hermes_build.compiler.diagnostics import Findings, Label, Span
 from hermes_build.compiler.emit.program import module_name
 from hermes_build.compiler.nearest import did_you_mean

@@ -11,9 +11,9 @@ from typing import Any
 
 from hermes_build.compiler.codes import CODES
 from hermes_build.compiler.diagnostics import Findings, Label
-from hermes_build.compiler.keywords import subschemas
 from hermes_build.compiler.load import Document
 from hermes_build.ir import Tool
+from hermes_build.keywords import subschemas
 
 Pointer = tuple[str | int, ...]
 

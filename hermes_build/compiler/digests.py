@@ -1,19 +1,12 @@
-"""A tool in digests, one for each kind of reader that a change can concern."""
+"""A tool in digests, as it was declared: those of its record, and those of its text."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hermes_build.compiler.canonical import (
-    canonical,
-    compact,
-    digest,
-    hexdigest,
-    value_digest,
-)
-from hermes_build.compiler.emit.definition import definition
+from hermes_build.canonical import compact, digest
 from hermes_build.compiler.emit.registry import tool_record
-from hermes_build.compiler.keywords import strip_prompt
+from hermes_build.digests import record_digests
 from hermes_build.ir import Tool
 
 
@@ -36,22 +29,13 @@ class Digests:
 
 def digests(tool: Tool, source: str) -> Digests:
     """Return the digests of one tool, whose document's text has the digest ``source``."""
-    runtime = tool_record(tool, None, "")
-    for key in ("schema", "output_schema", "source", "digest", "title"):
-        runtime.pop(key, None)
-    schemas = {"parameters": tool.parameters}
-    if tool.output_schema is not None:
-        schemas["output_schema"] = tool.output_schema  # type: ignore[assignment]
-    prompt = digest(compact([definition(tool), tool.title]).encode())
-    authored = [prompt, tool.is_async, tool.output_schema]
+    found = record_digests(tool_record(tool, None, ""))
     return Digests(
         source=source,
-        args=value_digest(strip_prompt(tool.parameters)),
-        result=None
-        if tool.output_schema is None
-        else value_digest(strip_prompt(tool.output_schema)),
-        prompt=prompt,
-        runtime=value_digest(runtime),
-        schema=hexdigest(canonical(schemas)),
-        authored=digest(compact(authored).encode()),
+        args=found.args,
+        result=found.result,
+        prompt=found.prompt,
+        runtime=found.runtime,
+        schema=found.schema,
+        authored=digest(compact([found.prompt, tool.is_async, tool.output_schema]).encode()),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from hermes_build.compiler.canonical import digest
+from hermes_build.canonical import digest
 from hermes_build.compiler.check import Texts, lint, lint_texts
 from hermes_build.compiler.diagnostics import Diagnostic, Findings
 from hermes_build.compiler.digests import Digests, digests

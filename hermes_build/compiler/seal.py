@@ -7,7 +7,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from hermes_build import layout
-from hermes_build.compiler.canonical import digest
+from hermes_build.canonical import digest
 from hermes_build.ir import Catalog
 from hermes_build.lock import Lock, LockedFile, LockedTool, LockedToolset
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_build.compiler.canonical import compact
+from hermes_build.canonical import compact
 from hermes_build.compiler.emit.definition import definition
 from hermes_build.ir import Tool
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
 
-from hermes_build.compiler.canonical import digest
+from hermes_build.canonical import digest
 from hermes_build.compiler.diagnostics import Findings, Span
 from hermes_build.compiler.journal import Journal, read_journal
 from hermes_build.compiler.regular import read_regular

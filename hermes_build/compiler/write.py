@@ -26,7 +26,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from hermes_build.compiler.canonical import digest
+from hermes_build.canonical import digest
 from hermes_build.compiler.diagnostics import Findings, Span
 from hermes_build.compiler.journal import (
     Journal,

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hermes_build.compiler.emit.gate import check_module, check_package, check_registry
-from hermes_build.compiler.keywords import KNOWN
+from hermes_build.keywords import KNOWN
 from tests.faults.world import KINDS, World, compiled, documents, thing, yaml
 
 QUICK = settings(

@@ -16,9 +16,9 @@ from referencing.jsonschema import DRAFT202012
 from hermes_build.compiler import load
 from hermes_build.compiler.diagnostics import Findings
 from hermes_build.compiler.examine import examine
-from hermes_build.compiler.keywords import subschemas
 from hermes_build.compiler.schema import check_schema
 from hermes_build.compiler.sources import Sources
+from hermes_build.keywords import subschemas
 from tests.schema.world import check, siblings, unmarked
 
 COMMON = "tool_specs/common.yaml"

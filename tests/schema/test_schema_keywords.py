@@ -10,7 +10,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from hermes_build.compiler.keywords import (
+from hermes_build.compiler.schema.values import _enum_is_plain, _fits_plainly
+from hermes_build.keywords import (
     ANNOTATIONS,
     HOLDS,
     KNOWN,
@@ -20,7 +21,6 @@ from hermes_build.compiler.keywords import (
     strip_prompt,
     subschemas,
 )
-from hermes_build.compiler.schema.values import _enum_is_plain, _fits_plainly
 from tests.schema.world import check
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from hermes_build.token_shapes import HINTS, tokens
+from hermes_build.token_shapes import folded, places, tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,21 +83,24 @@ _WORDS = frozenset(
 _ALIKE = 6
 """So few different characters are no secret but the form of one."""
 
-_NAMES = ("pass", "pwd", "secret", "token", "credential", "key")
+_NAMES = ("pass", "pwd", "secret", "token", "credential")
+"""How the names of values begin that end otherwise than in ``key``."""
+
+_KEY = re.compile(r"(?:api|access|private|secret|auth|signing|encryption|master)[_-]?\Z")
+_LONGEST = len("encryption_")
 
 
 def find_secrets(text: str, *, code: bool) -> list[Secret]:
     """Every secret in a text, in its order; ``code`` says that values stand in quotes there."""
-    lowered = text.lower()
+    lowered = folded(text)
     found: list[Secret] = []
     if "private key" in lowered:
         found += _keys(text)
-    if any(hint in lowered for hint in HINTS):
-        found += _tokens(text)
-    if any(name in lowered for name in _NAMES):
-        found += _values(_NAMED, text)
-        if not code:
-            found += _values(_BARE, text)
+    found += _tokens(text)
+    names = _names(lowered)
+    found += _values(_NAMED, text, names)
+    if not code:
+        found += _values(_BARE, text, names)
     found.sort(key=lambda one: (one.start, -one.end))
     alone: list[Secret] = []
     for one in found:
@@ -127,8 +130,23 @@ def _tokens(text: str) -> Iterator[Secret]:
             yield Secret(start, end, f"a token, as those are that begin with `{tag}`")
 
 
-def _values(pattern: re.Pattern[str], text: str) -> Iterator[Secret]:
-    for match in pattern.finditer(text):
+def _names(lowered: str) -> list[int]:
+    """Where names begin that secrets may have: a pattern would look at every other place, too."""
+    found = set(places(lowered, _NAMES))
+    for place in places(lowered, ("key",)):
+        name = _KEY.search(lowered, max(place - _LONGEST, 0), place)
+        if name is not None:
+            found.add(name.start())
+    return sorted(found)
+
+
+def _values(pattern: re.Pattern[str], text: str, names: list[int]) -> Iterator[Secret]:
+    end = 0
+    for place in names:
+        match = pattern.match(text, place) if place >= end else None
+        if match is None:
+            continue
+        end = match.end()
         word, value = match["word"].lower(), match["value"]
         if pattern is _BARE:
             line = text.rfind("\n", 0, match.start()) + 1

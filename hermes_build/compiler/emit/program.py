@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from hermes_build import layout
-from hermes_build.compiler.canonical import digest
+from hermes_build.canonical import digest
 from hermes_build.compiler.diagnostics import Findings, Span
 from hermes_build.compiler.digests import Digests
 from hermes_build.compiler.emit.gate import (

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from hermes_build import layout
-from hermes_build.compiler.canonical import compact, hexdigest
+from hermes_build.canonical import compact, hexdigest
 from hermes_build.compiler.emit.definition import definition
 from hermes_build.compiler.emit.render import Renderer
 from hermes_build.ir import Catalog, Guards, Tool, Toolset

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from hermes_build.compiler.keywords import HOLDS, KNOWN
 from hermes_build.compiler.publish.pieces import (
     DIALECT,
     MODULE,
@@ -19,6 +18,7 @@ from hermes_build.compiler.publish.pieces import (
 )
 from hermes_build.compiler.spec import HANDLERS, PLATFORMS
 from hermes_build.ir import TOOL_NAME, JsonObject
+from hermes_build.keywords import HOLDS, KNOWN
 
 
 def _hints(description: str) -> JsonObject:

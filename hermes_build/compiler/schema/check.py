@@ -7,7 +7,6 @@ from typing import Any
 import jsonschema_rs
 
 from hermes_build.compiler.diagnostics import Findings
-from hermes_build.compiler.keywords import HOLDS, TYPES, Pointer, steps
 from hermes_build.compiler.load import Document
 from hermes_build.compiler.schema.effort import check_effort
 from hermes_build.compiler.schema.explain import metaschema_reasons
@@ -18,6 +17,7 @@ from hermes_build.compiler.schema.proofs import check_proofs
 from hermes_build.compiler.schema.shape import check_depth, check_shape, older_dialect
 from hermes_build.compiler.schema.siblings import Siblings
 from hermes_build.compiler.schema.values import check_values
+from hermes_build.keywords import HOLDS, TYPES, Pointer, steps
 
 
 def check_schema(

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from hermes_build.compiler.keywords import subschemas
 from hermes_build.compiler.schema.link import Linked
 from hermes_build.compiler.schema.part import Part
 from hermes_build.compiler.schema.refs import target_in
 from hermes_build.ir import Schema
+from hermes_build.keywords import subschemas
 from hermes_build.looks import ANY, EVERY, count, multiplied
 
 MOST_LOOKS = 100_000

@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from hermes_build.compiler.keywords import Pointer
 from hermes_build.compiler.schema.judge import Reason
 from hermes_build.ir import Schema
+from hermes_build.keywords import Pointer
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError

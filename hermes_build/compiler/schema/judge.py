@@ -14,9 +14,9 @@ from typing import Any
 
 import jsonschema_rs
 
-from hermes_build.compiler.keywords import Pointer
 from hermes_build.compiler.schema.refs import fragment
 from hermes_build.ir import Schema
+from hermes_build.keywords import Pointer
 
 _LONGEST = 120
 """How many characters a sentence may have: some quote a whole value."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from hermes_build.compiler.diagnostics import Label
-from hermes_build.compiler.keywords import IN_PLACE, Pointer, children, rebuild, subschemas
 from hermes_build.compiler.schema.part import Part
 from hermes_build.compiler.schema.refs import (
     Refusal,
@@ -18,6 +17,7 @@ from hermes_build.compiler.schema.refs import (
 )
 from hermes_build.compiler.schema.siblings import Siblings
 from hermes_build.ir import JsonObject, Schema
+from hermes_build.keywords import IN_PLACE, Pointer, children, rebuild, subschemas
 
 
 @dataclass(frozen=True, slots=True)

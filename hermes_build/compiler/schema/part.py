@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from hermes_build.compiler.diagnostics import Findings, Label, Severity, Span
-from hermes_build.compiler.keywords import Pointer, subschemas
 from hermes_build.compiler.load import Document
 from hermes_build.ir import Schema
+from hermes_build.keywords import Pointer, subschemas
 
 WARNINGS_ELSEWHERE = frozenset(
     ("HB1103", "HB1104", "HB1105", "HB1106", "HB1109", "HB1110", "HB1113")

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from hermes_build.compiler.diagnostics import Label
-from hermes_build.compiler.keywords import Pointer, steps
 from hermes_build.compiler.schema.link import Linked
 from hermes_build.compiler.schema.part import Part
 from hermes_build.compiler.schema.refs import schema_at, target_in
 from hermes_build.compiler.schema.required import Requirements
 from hermes_build.ir import JsonObject, Schema
+from hermes_build.keywords import Pointer, steps
 
 _BOUNDS = (
     ("minLength", "maxLength", "text"),

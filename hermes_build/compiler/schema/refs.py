@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, unquote
 
-from hermes_build.compiler.keywords import HOLDS, KNOWN, Pointer, subschemas
 from hermes_build.compiler.load import Document
 from hermes_build.compiler.schema.part import Part
 from hermes_build.compiler.schema.siblings import Siblings
 from hermes_build.compiler.spec import is_shared_document
 from hermes_build.ir import Schema
+from hermes_build.keywords import HOLDS, KNOWN, Pointer, subschemas
 from hermes_build.nearest import nearest
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import jsonschema_rs
 
 from hermes_build.compiler.diagnostics import Label
-from hermes_build.compiler.keywords import IN_PLACE, Pointer, children, steps
 from hermes_build.compiler.nearest import did_you_mean
 from hermes_build.compiler.schema.part import Part
 from hermes_build.compiler.schema.refs import schema_at, target_in
 from hermes_build.ir import JsonObject, Schema
+from hermes_build.keywords import IN_PLACE, Pointer, children, steps
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,16 +8,16 @@ from typing import Any
 
 import jsonschema_rs
 
-from hermes_build.compiler.keywords import (
+from hermes_build.compiler.nearest import did_you_mean
+from hermes_build.compiler.schema.part import Part
+from hermes_build.ir import JsonObject
+from hermes_build.keywords import (
     ALLOWED_EXTENSIONS,
     KNOWN,
     TYPES,
     Pointer,
     depth,
 )
-from hermes_build.compiler.nearest import did_you_mean
-from hermes_build.compiler.schema.part import Part
-from hermes_build.ir import JsonObject
 from hermes_build.nearest import nearest
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")

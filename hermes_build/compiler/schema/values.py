@@ -6,7 +6,6 @@ from collections.abc import Callable, Container
 from typing import Any
 
 from hermes_build.compiler.diagnostics import Findings, Label
-from hermes_build.compiler.keywords import ANNOTATIONS, Pointer
 from hermes_build.compiler.load import Document
 from hermes_build.compiler.schema.effort import MOST_FOR_A_VALUE, Effort
 from hermes_build.compiler.schema.judge import Judge, Reason
@@ -14,6 +13,7 @@ from hermes_build.compiler.schema.link import Checked, Linked
 from hermes_build.compiler.schema.part import Part
 from hermes_build.compiler.schema.refs import schema_at
 from hermes_build.ir import JsonObject, Schema
+from hermes_build.keywords import ANNOTATIONS, Pointer
 
 _VALUED = frozenset(("default", "examples", "enum", "const"))
 
