@@ -3,6 +3,17 @@
 TEXT = """\
 import os, sys
 path = os.path.dirname(os.path.abspath(__file__))
+# An unpacked bundle stays what its manifest says: no byte code is written into it, and that of
+# this file, which Python wrote before it ran it, is taken away.
+sys.dont_write_bytecode = True
+cache = os.path.join(path, "__pycache__")
+try:
+    for name in os.listdir(cache):
+        if name.startswith("__main__."):
+            os.unlink(os.path.join(cache, name))
+    os.rmdir(cache)
+except OSError:
+    pass
 # The runtime in here comes before every other that is installed, or was imported at start-up.
 sys.path[0] = os.path.join(path, "runtime")
 for name in [one for one in sys.modules if one.partition(".")[0] == "hermes_build"]:

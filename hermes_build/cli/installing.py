@@ -79,11 +79,14 @@ def installed_command(store: Store, as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps(rows, indent=2))
         return 0
+    # Its archive is not verified for this, and may say anything.
+    from hermes_build.compiler.report.glyphs import visible
+
     if not rows:
         say(f"nothing is installed in {store.folder}")
     for row in rows:
         click.echo(f"{row['name']}  sha256:{row['digest']}")
-        click.echo(f"  {row['damaged'] or ', '.join(row['tools'])}")
+        click.echo(f"  {visible(row['damaged'] or ', '.join(row['tools']))}")
         earlier = row["versions"][: row["versions"].index(row["digest"])]
         if earlier:
             click.echo(f"  before: {', '.join(one[:12] for one in reversed(earlier))}")

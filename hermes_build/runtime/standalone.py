@@ -42,7 +42,7 @@ def main(path: str, argv: Sequence[str], digest: str = "") -> int:
     The codes are those of ``hermes-build call``: 0 is well, 1 says that the result is an error, and
     2 that nothing was called.
     """
-    usage = _USAGE.format(file=os.path.basename(path))
+    usage = _USAGE.format(file=_visible(os.path.basename(path)))
     try:
         match list(argv):
             case ["call", tool]:
@@ -56,12 +56,12 @@ def main(path: str, argv: Sequence[str], digest: str = "") -> int:
             case [] | ["-h"] | ["--help"]:
                 _print(usage)
                 return 0 if argv else 2
-        _say(usage)
+        sys.stderr.write(usage)
     except (_Undecided, BundleError, OSError) as error:
-        _say(f"error: {error}\n")
+        _say(f"error: {error}")
         hint = getattr(error, "help", "")
         if hint:
-            _say(f"hint: {hint}\n")
+            _say(f"hint: {hint}")
     return 2
 
 
@@ -172,7 +172,11 @@ def _arguments(text: str | bytes) -> Any:
 
 
 def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2)
+    """JSON in which every character that a terminal could act on is escaped."""
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    return "".join(
+        one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1] for one in text
+    )
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -196,7 +200,7 @@ def _is_error(result: Any) -> bool:
 
 
 def _visible(line: str) -> str:
-    """A line that cannot act on the terminal, whatever texts a spec holds."""
+    """A line that cannot act on the terminal, whatever texts a bundle holds."""
     return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in line)
 
 
@@ -205,5 +209,5 @@ def _print(text: str) -> None:
     sys.stdout.buffer.flush()
 
 
-def _say(text: str) -> None:
-    sys.stderr.write(text)
+def _say(line: str) -> None:
+    sys.stderr.write(f"{_visible(line)}\n")

@@ -12,8 +12,10 @@ import pytest
 
 import hermes_build
 from hermes_build.bundle.archive import write_archive
+from hermes_build.bundle.format import MANIFEST
 from hermes_build.bundle.main import TEXT
-from tests.bundle.making import program, whole
+from hermes_build.bundle.verifying import verify
+from tests.bundle.making import program, unpacked, whole
 
 HOUSE = Path(hermes_build.__file__).parent
 HANDLER = """\
@@ -151,10 +153,40 @@ def test_show_needs_no_package_at_all(tmp_path: Path) -> None:
     assert shown["digest"].startswith("sha256:") and shown["dependencies"] == {"httpx": "httpx"}
 
 
-def test_texts_of_a_spec_cannot_act_on_the_terminal() -> None:
-    from hermes_build.runtime.standalone import _visible
+def test_no_text_of_a_bundle_can_act_on_the_terminal(tmp_path: Path) -> None:
+    evil = "x\x1b[2J\x9b1m\u202e\x7f\nhint: "
+    more = "import not_there_at_all"
+    file = make(tmp_path, more=more, dependencies={"not_there_at_all": evil})
+    renamed = file.rename(tmp_path / "\x1b[2J.hermes")
+    for command in (["show"], ["show", "--json"], ["call", "ping"], ["--help"], ["cal"]):
+        done = run(tmp_path, renamed.name, *command)
+        assert done.stdout + done.stderr
+        for one in "\x1b\x9b\u202e\x7f":
+            assert one not in done.stdout + done.stderr, (command, one)
+        assert "\nhint: " not in done.stdout + done.stderr
+    shown = json.loads(run(tmp_path, renamed.name, "show", "--json").stdout)
+    assert shown["dependencies"] == {"not_there_at_all": evil}
 
-    assert _visible("a\x1b[2Jb\u202ec") == "a\\x1b[2Jb\\u202ec"
+
+def test_an_unpacked_bundle_that_runs_stays_what_it_was(tmp_path: Path) -> None:
+    with verify(make(tmp_path)) as opened:
+        entries = {MANIFEST: opened.manifest.to_bytes()}
+        entries.update((name, opened.read(name)) for name in opened.names())
+    folder = unpacked(tmp_path / "small", entries)
+    before = sorted(folder.rglob("*"))
+    # Python itself writes the byte code of what it imports, unless it is told not to.
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PY")}
+    done = subprocess.run(
+        [sys.executable, str(folder), "call", "ping"],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert sorted(folder.rglob("*")) == before
+    verify(folder).close()
 
 
 def test_without_a_command_it_says_how_it_is_used(tmp_path: Path) -> None:
