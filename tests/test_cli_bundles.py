@@ -284,7 +284,14 @@ def test_a_project_and_the_bundle_that_was_made_of_it_do_not_differ(tmp_path: Pa
         assert (done.code, done.out) == (0, f"{old} -> {new}\n\nno difference\n"), done
     done = hermes(root, "diff", "../agent.hermes", "hermes-build.lock", "--format", "concise")
     assert (done.code, done.out) == (0, "")
-    assert "a lock holds digests" in done.err
+    assert "a lock holds digests" in done.err and "not compared" in done.err
+    # What a lock cannot tell is no equality.
+    edit(root, "handlers/read_file.py", "limit", "path")
+    assert hermes(root, "bundle", "--no-deps-lock", "-o", "../agent.hermes").code == 0
+    done = hermes(root, "diff", "../agent.hermes", "hermes-build.lock")
+    assert done.code == 0
+    assert "no difference in what was compared\nnot compared" in done.out
+    assert "the code of handlers" in done.out and "the runtime" in done.out
 
 
 def test_every_change_of_a_project_is_named_against_its_bundle(tmp_path: Path) -> None:

@@ -97,7 +97,8 @@ class FactChange:
 class Comparison:
     """All in which ``new`` differs from ``old``, each kind sorted by name.
 
-    ``detailed`` says that both sides know values, and not digests alone.
+    ``detailed`` says that both sides know values, and not digests alone. ``not_compared`` are, in
+    words, things in which the sides may differ, and of which one of them knows nothing.
     """
 
     old: Side
@@ -107,11 +108,19 @@ class Comparison:
     files: tuple[FileChange, ...] = ()
     facts: tuple[FactChange, ...] = ()
     detailed: bool = True
+    not_compared: tuple[str, ...] = ()
 
     @property
-    def equal(self) -> bool:
-        """Whether there is no difference."""
-        return not (self.tools or self.toolsets or self.files or self.facts)
+    def differs(self) -> bool:
+        """Whether a difference was found."""
+        return bool(self.tools or self.toolsets or self.files or self.facts)
+
+    @property
+    def equal(self) -> bool | None:
+        """Whether the sides are equal; None where nothing differs, and not all was compared."""
+        if self.differs:
+            return False
+        return None if self.not_compared else True
 
 
 def compare(old: Side, new: Side) -> Comparison:
@@ -126,6 +135,7 @@ def compare(old: Side, new: Side) -> Comparison:
         files,
         tuple(_facts(old, new)),
         detailed,
+        tuple(_not_compared(old, new)),
     )
 
 
@@ -195,9 +205,24 @@ def _toolsets(old: Side, new: Side) -> Iterator[ToolsetChange]:
             yield ToolsetChange(name, "changed", joined, left, fields, source_changed)
 
 
+def _not_compared(old: Side, new: Side) -> Iterator[str]:
+    if old.kind == new.kind == "lock":
+        return  # there is no more to two locks than what they say
+    if not (_knows_all_files(old) and _knows_all_files(new)):
+        yield from ("the code of handlers and what it needs", "files of specs", "the runtime")
+    if not ("name" in old.facts and "name" in new.facts):
+        yield "name, dependencies and versions of Python"
+    elif not old.kind == new.kind == "bundle" and (PYLOCK in old.files or PYLOCK in new.files):
+        yield "pinned versions of dependencies"
+
+
+def _knows_all_files(side: Side) -> bool:
+    """Whether more is known of the files than of a lock, which names the generated ones alone."""
+    return bool(set(side.roles.values()) - {"generated"})
+
+
 def _files(old: Side, new: Side) -> Iterator[FileChange]:
-    # A lock knows the generated files alone: then nothing can be said of the others.
-    all_known = all(set(side.roles.values()) - {"generated"} for side in (old, new))
+    all_known = _knows_all_files(old) and _knows_all_files(new)
     # What a project needs is pinned when a bundle is made of it.
     both = old.kind == new.kind == "bundle"
     before, after = (

@@ -51,20 +51,25 @@ def full(found: Comparison) -> str:
         rows += [f"    {row}" for field in toolset.fields for row in _field_rows(field)]
     others = [*_file_rows(found.files), *_fact_rows(found)]
     rows += ["", *others] if others else []
-    return "\n".join(map(visible, [*rows, "", summary(found)])) + "\n"
+    rows += ["", summary(found), *filter(None, [not_compared(found)])]
+    return "\n".join(map(visible, rows)) + "\n"
 
 
 def concise(found: Comparison) -> str:
-    """A line for every difference; nothing where there is none."""
+    """A line for every difference; nothing where there is none, or none was looked for."""
     return "".join(f"{visible(row)}\n" for row in _lines(found))
 
 
 def as_json(found: Comparison) -> str:
-    """One JSON object, in ASCII, with every field of every difference."""
+    """One JSON object, in ASCII, with every field of every difference.
+
+    ``equal`` is null where no difference was found, and not all was compared.
+    """
     document = {
         "version": JSON_VERSION,
         "equal": found.equal,
         "detailed": found.detailed,
+        "not_compared": list(found.not_compared),
         "old": _side_json(found.old),
         "new": _side_json(found.new),
         "tools": [asdict(one) for one in found.tools],
@@ -92,6 +97,8 @@ def markdown(found: Comparison) -> str:
     others = [*_file_rows(found.files), *_fact_rows(found)]
     if others:
         rows += ["", "### Files and the rest", "", "```diff", *others, "```"]
+    if found.not_compared:
+        rows += ["", f"_{not_compared(found)}_"]
     return "\n".join(map(visible, rows)) + "\n"
 
 
@@ -105,8 +112,8 @@ FORMS: dict[str, Callable[[Comparison], str]] = {
 
 def summary(found: Comparison) -> str:
     """One sentence: how much is different, kind by kind."""
-    if found.equal:
-        return "no difference"
+    if not found.differs:
+        return "no difference" + (" in what was compared" if found.not_compared else "")
     parts = []
     for noun, changes in (
         ("tool", found.tools),
@@ -126,6 +133,12 @@ def summary(found: Comparison) -> str:
     if found.facts:
         parts.append(f"{counted(len(found.facts), 'fact')} changed")
     return "; ".join(parts)
+
+
+def not_compared(found: Comparison) -> str:
+    """One sentence that says what was not compared; empty where all was."""
+    told = "; ".join(found.not_compared)
+    return f"not compared, since not both sides tell it: {told}" if told else ""
 
 
 def _why(tool: ToolChange) -> str:

@@ -32,12 +32,13 @@ def diff_command(old: str, new: str, toolsets: tuple[str, ...], form: str) -> in
 
     Each is a bundle, the name of an installed one, a lock, or the folder of a project, which is
     taken as the bundle that would be made of it. Of a lock, only what has changed is known, and not
-    the values. Exit code 0 says that they are equal, 1 that they differ, 2 that this could not be
-    decided.
+    the values; and it tells nothing of the code of handlers, of the runtime and of dependencies. Exit
+    code 0 says that no difference was found in what was compared, which is said where it is not
+    all, 1 that they differ, 2 that this could not be decided.
     """
     from hermes_build.bundle.differences import compare
     from hermes_build.bundle.format import BundleError
-    from hermes_build.cli.difference_forms import FORMS
+    from hermes_build.cli.difference_forms import FORMS, not_compared
 
     sides = []
     for what in (old, new):
@@ -49,8 +50,10 @@ def diff_command(old: str, new: str, toolsets: tuple[str, ...], form: str) -> in
     found = compare(*sides)
     if not found.detailed:
         say("a lock holds digests: which values have changed is not known from it")
+    if form == "concise" and found.not_compared:
+        say(not_compared(found))
     click.echo(FORMS[form](found), nl=False)
-    return int(not found.equal)
+    return int(found.differs)
 
 
 def _side(what: str, toolsets: tuple[str, ...]) -> Side:

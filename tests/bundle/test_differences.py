@@ -24,7 +24,7 @@ from hermes_build.bundle.differences import (
 from hermes_build.bundle.format import LOCK, hexdigest
 from hermes_build.bundle.sides import Side, side_of_bundle, side_of_lock
 from hermes_build.bundle.verifying import verify
-from hermes_build.cli.difference_forms import concise, full, markdown, summary
+from hermes_build.cli.difference_forms import as_json, concise, full, markdown, summary
 from hermes_build.lock import Lock, LockedTool, LockedToolset, read
 from tests.bundle.making import archive, program, whole
 
@@ -195,7 +195,9 @@ def test_dependencies_that_are_pinned_are_compared_by_version(tmp_path: Path) ->
     assert found.facts == (FactChange("pinned.httpx", "0.27.0", "0.28.1"),)
     assert [(one.path, one.role) for one in found.files] == [("pylock.toml", "other")]
     # What would be pinned for a project is not known before a bundle is made of it.
-    assert compare(replace(sides[0], kind="project"), sides[1]).equal
+    found = compare(replace(sides[0], kind="project"), sides[1])
+    assert (found.differs, found.equal) == (False, None)
+    assert found.not_compared == ("pinned versions of dependencies",)
 
 
 def lock(*tools: LockedTool, **toolsets: tuple[str, ...]) -> Lock:
@@ -235,13 +237,23 @@ def test_of_two_locks_the_members_of_toolsets_are_known() -> None:
     assert summary(found) == "3 toolsets: 1 added, 1 removed, 1 changed"
 
 
-def test_a_bundle_and_its_own_lock_do_not_differ(tmp_path: Path) -> None:
+def test_a_lock_never_says_that_a_bundle_is_equal_to_another_of_the_same_lock(
+    tmp_path: Path,
+) -> None:
     entries = whole(program())
     bundle = bundle_side(tmp_path, entries)
     locked = side_of_lock(read(entries[LOCK].decode()), "lock")
-    for found in (compare(bundle, locked), compare(locked, bundle)):
-        assert found.equal, found
-        assert not found.detailed
+    other = side(tmp_path, result="PONG", dependencies={"httpx": "httpx"})  # the lock tells nothing
+    for found in (compare(bundle, locked), compare(locked, bundle), compare(other, locked)):
+        assert (found.differs, found.equal, found.detailed) == (False, None, False), found
+        assert json.loads(as_json(found))["equal"] is None
+        for form in (full, markdown):
+            assert "no difference in what was compared" in form(found)
+        for what in ("the code of handlers", "files of specs", "the runtime", "dependencies"):
+            assert what in full(found) and what in markdown(found)
+            assert what in " ".join(json.loads(as_json(found))["not_compared"])
+    assert compare(bundle, other).not_compared == ()
+    assert compare(locked, replace(locked, label="copy")).equal
     other = side_of_lock(read(whole(program("pong"))[LOCK].decode()), "lock")
     found = compare(bundle, other)
     assert {one.path for one in found.files} == {
