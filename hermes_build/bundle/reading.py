@@ -107,23 +107,28 @@ def _left_out(value: object) -> list[tuple[str, str]]:
 
 
 def _files(value: object) -> dict[str, File]:
-    files = {}
-    for path, one in _object(value, "`files`").items():
-        # Most of a manifest is here, so that what is right must be seen at once.
-        if type(one) is not dict or len(one) != 2 or "sha256" not in one or "size" not in one:
-            _keys(one, File.__slots__, f"`files`, {_short(path)}")
-        digest, size = one["sha256"], one["size"]
-        if type(size) is not int or size < 0:
+    listed = _object(value, "`files`")
+    # Most of a manifest is here: what is right must be seen at once, and the words can wait.
+    if set(map(type, listed.values())) <= {dict} and set(map(tuple, listed.values())) <= {_FILE}:
+        digests = [one["sha256"] for one in listed.values()]
+        sizes = [one["size"] for one in listed.values()]
+        if (
+            set(map(type, digests)) <= {str}
+            and set(map(len, digests)) <= {64}
+            and not "".join(digests).encode(errors="replace").translate(None, _HEX.encode())
+            and set(map(type, sizes)) <= {int}
+            and min(sizes, default=0) >= 0
+        ):
+            return dict(zip(listed, map(File, digests, sizes), strict=True))
+    for path, one in listed.items():
+        _keys(one, _FILE, f"`files`, {_short(path)}")
+        if type(one["size"]) is not int or one["size"] < 0:
             _fail(f"the size of {_short(path)} is not a number of bytes")
-        if type(digest) is not str or len(digest) != 64:
-            _hex(digest, path)
-        files[path] = File(digest, size)
-    if "".join([one.sha256 for one in files.values()]).strip(_HEX):
-        for path, one in files.items():
-            _hex(one.sha256, path)
-    return files
+        _hex(one["sha256"], path)
+    _fail("the keys of a file are not in order")
 
 
+_FILE = ("sha256", "size")
 _HEX = "0123456789abcdef"
 
 
