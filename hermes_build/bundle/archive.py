@@ -31,6 +31,7 @@ from hermes_build.bundle.entries import (
     tail,
 )
 from hermes_build.bundle.format import MANIFEST, MAX_MANIFEST, BundleError
+from hermes_build.bundle.held import Held
 from hermes_build.bundle.names import check_names
 
 TYPE_CHECKING = False
@@ -122,7 +123,7 @@ class Archive:
 
     kind = "archive"
 
-    def __init__(self, path: str, file: _File, entries: dict[str, Entry]) -> None:
+    def __init__(self, path: str, file: Held, entries: dict[str, Entry]) -> None:
         self.path = path
         self._file = file
         self._entries = entries
@@ -244,7 +245,7 @@ def open_archive(path: str | os.PathLike[str]) -> Archive:
         OSError: there is no such file, or it cannot be read.
     """
     name = os.fspath(path)
-    file = _File(name)
+    file = Held(name)
     try:
         return Archive(name, file, read_entries(file))
     except BaseException:
@@ -252,7 +253,7 @@ def open_archive(path: str | os.PathLike[str]) -> Archive:
         raise
 
 
-def read_entries(file: _File) -> dict[str, Entry]:
+def read_entries(file: Held) -> dict[str, Entry]:
     """Read the directory of an open file; ``file`` has a ``size``, and reads by position.
 
     Raises what `open_archive` raises.
@@ -293,52 +294,3 @@ def read_entries(file: _File) -> dict[str, Entry]:
     if file.read(end_at, file.size - end_at) != end_of(count, size, start, comment):
         damaged("the end of the file does not state the manifest and the number of entries")
     return entries
-
-
-_OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-_KIND, _REGULAR = 0o170000, 0o100000  # as in `stat`
-
-
-class _File:
-    """A regular file that is open, read by position from any thread."""
-
-    __slots__ = ("_descriptor", "size")
-
-    def __init__(self, path: str) -> None:
-        self._descriptor = -1
-        self._descriptor = os.open(path, _OPEN)
-        status = os.fstat(self._descriptor)
-        self.size = status.st_size
-        if status.st_mode & _KIND != _REGULAR:
-            self.close()
-            raise BundleError("HB8001", "it is neither a file nor a folder")
-
-    def read(self, position: int, size: int) -> bytes:
-        """Return so many bytes; fewer would be another file than the one that was opened."""
-        data = _read_at(self._descriptor, size, position)
-        while len(data) < size:
-            more = _read_at(self._descriptor, size - len(data), position + len(data))
-            if not more:
-                damaged("the file ends too early")
-            data += more
-        return data
-
-    def close(self) -> None:
-        descriptor, self._descriptor = self._descriptor, -1
-        if descriptor >= 0:
-            os.close(descriptor)
-
-    __del__ = close
-
-
-if hasattr(os, "pread"):
-    _read_at = os.pread
-else:  # Windows
-    from _thread import allocate_lock
-
-    _seeking = allocate_lock()
-
-    def _read_at(descriptor: int, size: int, position: int) -> bytes:
-        with _seeking:
-            os.lseek(descriptor, position, os.SEEK_SET)
-            return os.read(descriptor, size)

@@ -4,15 +4,16 @@ A program that opens a bundle waits for that. So this imports neither a JSON par
 expressions nor hashes, and looks for the few facts that a registry begins with in the text of the
 manifest, which has one form only. What does not look as it should is left to those who read all of
 it, and who say what is wrong. The bundle is opened in full, from the same descriptor, when more of
-it is needed: when the first handler is imported.
+it is needed: when a tool is looked up, or the first handler is imported.
 """
 
 from __future__ import annotations
 
 import os
-from _thread import allocate_lock
+from _thread import RLock
 
-from hermes_build.bundle.format import FORMAT, MANIFEST, BundleError
+from hermes_build.bundle.format import FORMAT, MANIFEST, MAX_MANIFEST, BundleError
+from hermes_build.bundle.held import Held
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,81 +22,6 @@ if TYPE_CHECKING:
     from hermes_build.bundle.format import Manifest
     from hermes_build.bundle.verifying import Container, Opened
 
-_OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-_KIND, _REGULAR = 0o170000, 0o100000  # as in `stat`
-
-
-class Held:
-    """A file that is held open, and read by position from any thread.
-
-    One that takes the place of the file changes nothing.
-
-    Raises:
-        BundleError: ``HB8001``, there is something else than a file.
-        OSError: there is nothing, or it cannot be read.
-    """
-
-    __slots__ = ("_descriptor", "_lock", "_status", "path", "size")
-
-    def __init__(self, path: str) -> None:
-        self._descriptor = -1
-        self._lock = allocate_lock()
-        self.path = path
-        self._descriptor = os.open(path, _OPEN)
-        self._status = os.fstat(self._descriptor)
-        self.size = self._status.st_size
-        if self._status.st_mode & _KIND != _REGULAR:
-            self.close()
-            raise BundleError("HB8001", "it is neither a file nor a folder")
-
-    def read(self, position: int, size: int) -> bytes:
-        """Return so many bytes from a position.
-
-        Raises:
-            BundleError: ``HB8002``, the file was made shorter.
-            OSError: it cannot be read, or was closed.
-        """
-        data = b""
-        while len(data) < size:
-            with self._lock:
-                self._demand_ours()
-                more = self._read(position + len(data), size - len(data))
-            if not more:
-                raise BundleError("HB8002", "the file ends too early: it was changed")
-            data = data + more if data else more
-        return data
-
-    def close(self) -> None:
-        """Close the file, where nobody else has."""
-        with self._lock:
-            try:
-                self._demand_ours()
-                os.close(self._descriptor)
-            except OSError:
-                pass
-            self._descriptor = -1
-
-    __del__ = close
-
-    def _demand_ours(self) -> None:
-        # A program that becomes a daemon closes every descriptor, and the number may be another
-        # file's by now.
-        if self._descriptor < 0:
-            raise OSError(f"{self.path} was closed")
-        if not os.path.samestat(os.fstat(self._descriptor), self._status):
-            raise OSError(f"{self.path} was closed by somebody else")
-
-    if hasattr(os, "pread"):
-
-        def _read(self, position: int, size: int) -> bytes:
-            return os.pread(self._descriptor, size, position)
-
-    else:  # Windows
-
-        def _read(self, position: int, size: int) -> bytes:
-            os.lseek(self._descriptor, position, os.SEEK_SET)
-            return os.read(self._descriptor, size)
-
 
 class Glance:
     """A bundle of which the manifest was looked at.
@@ -103,30 +29,44 @@ class Glance:
     Attributes:
         path: the file, or the folder that holds the tree; absolute.
         held: the file; None for a folder.
-        package, registry, format, needs: what the manifest says under ``package``, ``registry``
-            and ``runtime``.
+        package, registry, pythons, format, needs: what the manifest says under ``package``,
+            ``registry``, ``requires_python`` and ``runtime``.
     """
 
-    __slots__ = ("_facts", "_opened", "format", "held", "needs", "package", "path", "registry")
+    __slots__ = (
+        "_facts",
+        "_lock",
+        "_opened",
+        "format",
+        "held",
+        "needs",
+        "package",
+        "path",
+        "pythons",
+        "registry",
+    )
     package: str
     registry: str
+    pythons: str
     format: int
     needs: str
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.path.abspath(path)
         self.held: Held | None = None
-        self._facts: tuple[str, str, int, str] | None = None
+        self._lock = RLock()
+        self._facts: tuple[str, str, str, int, str] | None = None
         self._opened: Opened | None = None
         try:
             if os.path.isdir(self.path):
-                with open(os.path.join(self.path, MANIFEST), "rb") as file:
-                    manifest = file.read()
+                file = Held(os.path.join(self.path, MANIFEST))
+                manifest = _bounded(file, 0, file.size)
+                file.close()
             else:
                 self.held = Held(self.path)
                 manifest = _manifest_in(self.held)
             self._take(_facts(manifest))
-        except (ValueError, FileNotFoundError):
+        except (BundleError, ValueError, FileNotFoundError):
             try:
                 self.open()
             except BaseException:
@@ -137,23 +77,25 @@ class Glance:
         """Open the bundle in full, once; ``verify`` hashes all of it.
 
         Raises what `hermes_build.bundle.verifying.verify` raises, and ``HB8006`` where the manifest
-        of a folder is another by now.
+        is another by now.
         """
-        if self._opened is None or verify:
-            from hermes_build.bundle import verifying
+        with self._lock:
+            if self._opened is None or verify:
+                from hermes_build.bundle import verifying
 
-            container = self._container()
-            self.path = container.path
-            way = verifying.verify_container if verify else verifying.open_contents
-            opened = way(container)
-            facts = _facts_of(opened.manifest)
-            if self._facts is None:
-                self._take(facts)
-            elif self._facts != facts:
-                opened.close()
-                raise BundleError("HB8006", "the manifest was changed while it was read", MANIFEST)
-            self._opened = opened
-        return self._opened
+                container = self._container()
+                self.path = container.path
+                way = verifying.verify_container if verify else verifying.open_contents
+                opened = way(container)
+                facts = _facts_of(opened.manifest)
+                if self._facts is None:
+                    self._take(facts)
+                elif self._facts != facts:
+                    opened.close()
+                    what = "the manifest was changed while it was read"
+                    raise BundleError("HB8006", what, MANIFEST)
+                self._opened = opened
+            return self._opened
 
     def _container(self) -> Container:
         """The container, of which the file is the one that is held."""
@@ -167,35 +109,27 @@ class Glance:
         archive = Archive(self.path, held, read_entries(held))
         return as_wheel(archive) if self.path.endswith(".whl") else archive
 
-    def _take(self, facts: tuple[str, str, int, str]) -> None:
+    def _take(self, facts: tuple[str, str, str, int, str]) -> None:
         self._facts = facts
-        self.package, self.registry, self.format, self.needs = facts
+        self.package, self.registry, self.pythons, self.format, self.needs = facts
 
-    def place_of(self, name: str) -> tuple[int, int] | None:
-        """Where the content of a file begins in the archive, and its size in bytes.
+    def place_of(self, name: str) -> tuple[Held, int]:
+        """An open file that holds the content of one of the bundle's, and where that begins.
 
-        None where there is no archive, or no such file in it.
+        The bundle is opened in full for that.
+
+        Raises:
+            BundleError: ``HB8004``, the manifest lists no such file; else what `open` raises.
+            OSError: it cannot be read.
         """
+        opened = self.open()
+        if name not in opened.manifest.files:
+            raise BundleError("HB8004", f"a bundle must hold {name}", name)
         if self.held is None:
-            return None
-        if self._opened is not None:
-            container: Any = self._opened.container
-            entry = container._entries.get(name)
-            return None if entry is None else (entry.end - entry.size, entry.size)
-        directory = _directory(self.held)
-        raw = name.encode()
-        at = directory.find(raw)
-        while at >= 0:
-            head = at - 46
-            if (
-                head >= 0
-                and directory.startswith(b"PK\1\2", head)
-                and _number(directory, head + 28, 2) == len(raw)
-            ):
-                start = _number(directory, head + 42, 4) + 30 + len(raw)
-                return start, _number(directory, head + 24, 4)
-            at = directory.find(raw, at + 1)
-        return None
+            return Held(os.path.join(opened.path, *name.split("/"))), 0
+        container: Any = opened.container
+        entry = container._entries[name]
+        return self.held, entry.end - entry.size
 
     def close(self) -> None:
         """Close the file; nothing can be read after that."""
@@ -213,27 +147,22 @@ def _manifest_in(held: Held) -> bytes:
     head = held.read(0, min(length, held.size))
     if not head.startswith(b"PK\3\4") or head[30:] != MANIFEST.encode():
         raise ValueError
-    size = _number(head, 18, 4)
-    if length + size > held.size:
+    return _bounded(held, length, int.from_bytes(head[18:22], "little"))
+
+
+def _bounded(held: Held, position: int, size: int) -> bytes:
+    """So many bytes from a position.
+
+    Raises:
+        ValueError: they are not there, or more than a manifest has.
+    """
+    if size > min(held.size - position, MAX_MANIFEST):
         raise ValueError
-    return held.read(length, size)
+    return held.read(position, size)
 
 
-def _directory(held: Held) -> bytes:
-    tail = held.read(max(held.size - 256, 0), min(held.size, 256))
-    end = tail.rfind(b"PK\5\6")
-    if end < 0 or end + 22 > len(tail):
-        return b""
-    size, start = _number(tail, end + 12, 4), _number(tail, end + 16, 4)
-    return held.read(start, size) if start + size <= held.size else b""
-
-
-def _number(data: bytes, at: int, size: int) -> int:
-    return int.from_bytes(data[at : at + size], "little")
-
-
-def _facts(manifest: bytes) -> tuple[str, str, int, str]:
-    """Package, catalogue's digest, runtime format, and the first version that reads it.
+def _facts(manifest: bytes) -> tuple[str, str, str, int, str]:
+    """Package, catalogue's digest, Pythons, runtime format, and the first version that reads it.
 
     Keys are sorted, and no text holds a bare quotation mark, so that each of these marks stands in
     one place only.
@@ -244,18 +173,25 @@ def _facts(manifest: bytes) -> tuple[str, str, int, str]:
     before, first, rest = manifest.rpartition(b',"package":"')
     package, second, rest = rest.partition(b'","registry":"')
     registry, third, rest = rest.partition(b'","requires_python":"')
-    _, fourth, rest = rest.rpartition(b',"runtime":{"format":')
-    number, fifth, rest = rest.partition(b',"needs":"')
-    needs, sixth, _ = rest.partition(b'","version":"')
+    pythons, fourth, rest = rest.partition(b'","roots":[')
+    _, fifth, rest = rest.rpartition(b',"runtime":{"format":')
+    number, sixth, rest = rest.partition(b',"needs":"')
+    needs, seventh, _ = rest.partition(b'","version":"')
     if (
-        not (first and second and third and fourth and fifth and sixth)
+        not (first and second and third and fourth and fifth and sixth and seventh)
         or f',"format":{FORMAT},"left_out":['.encode() not in before
-        or b"\\" in package + registry + needs
+        or b"\\" in package + registry + pythons + needs
     ):
         raise ValueError
-    return package.decode(), registry.decode(), int(number), needs.decode()
+    return package.decode(), registry.decode(), pythons.decode(), int(number), needs.decode()
 
 
-def _facts_of(manifest: Manifest) -> tuple[str, str, int, str]:
+def _facts_of(manifest: Manifest) -> tuple[str, str, str, int, str]:
     runtime = manifest.runtime
-    return manifest.package, manifest.registry, runtime.format, runtime.needs
+    return (
+        manifest.package,
+        manifest.registry,
+        manifest.requires_python,
+        runtime.format,
+        runtime.needs,
+    )

@@ -39,7 +39,7 @@ from __future__ import annotations
 import builtins
 import os
 import sys
-from _thread import allocate_lock
+from _thread import RLock
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 
@@ -57,8 +57,10 @@ if TYPE_CHECKING:
 PREFIX = "hermes_bundle_"
 """How the names of private packages begin."""
 
-_spaces: dict[str, Space] = {}
-_lock = allocate_lock()
+_spaces: dict[str, Space | None] = {}
+"""The space of each private package; None where it was closed, and the name can be taken again."""
+
+_lock = RLock()  # a space may be closed by the collector of garbage, which comes at any moment
 
 
 class Space:
@@ -94,6 +96,7 @@ class Space:
         self.roots = frozenset(roots)
         self.identity = identity
         self.is_open = True
+        self._inside = 0
         self._absent = dict(absent or {})
         with _lock:
             self.package = _free_name(identity)
@@ -147,7 +150,7 @@ class Space:
 
         Raises what `import_module` raises.
         """
-        self.demand_open()
+        self.enter()
         try:
             return builtins.__import__(name, globals, locals, fromlist or (), level)
         except ImportError as error:
@@ -160,8 +163,24 @@ class Space:
             self.demand_open()  # the import system misses a module that `close` has taken out
             raise
         finally:
-            if not self.is_open:  # closed by another thread: this one leaves nothing behind either
-                self.sweep()
+            self.leave()
+
+    def enter(self) -> None:
+        """Begin to import something, until `leave` is called.
+
+        Raises:
+            ImportError: the space was closed.
+        """
+        with _lock:
+            self.demand_open()
+            self._inside += 1
+
+    def leave(self) -> None:
+        """End an import."""
+        with _lock:
+            self._inside -= 1
+            if not self.is_open:
+                self._vanish()
 
     def close(self) -> None:
         """Let go of the modules; imports in functions that still run fail from now on.
@@ -170,16 +189,22 @@ class Space:
         """
         with _lock:
             self.is_open = False
-            _spaces.pop(self.package, None)
-        self.sweep()
+            self._vanish()
         lines = sys.modules.get("linecache")
         if lines is not None:
             for file in list(lines.cache):
                 if file.startswith(self.place + os.sep):
                     lines.cache.pop(file, None)
 
-    def sweep(self) -> None:
-        """Take every module of the space out of ``sys.modules``."""
+    def _vanish(self) -> None:
+        """Take every module out of ``sys.modules``, and give the name back when nobody imports.
+
+        A thread that is still importing puts more there, which must not meet another space.
+        """
+        if _spaces[self.package] is not self:
+            return
+        if not self._inside:
+            _spaces[self.package] = None
         inside = self.package + "."
         for name in list(sys.modules):
             if name == self.package or name.startswith(inside):
@@ -256,13 +281,18 @@ class _Finder:
         """
         if not name.startswith(PREFIX):
             return None
-        space = _spaces.get(name.partition(".")[0])
-        return None if space is None else space.find_spec(name)
+        top = name.partition(".")[0]
+        if top not in _spaces:
+            return None
+        space = _spaces[top]
+        if space is None or not space.is_open:
+            raise ModuleNotFoundError(f"{top} was closed, and {name} with it", name=name)
+        return space.find_spec(name)
 
 
 def _free_name(identity: str) -> str:
     name, number = PREFIX + identity, 1
-    while name in _spaces or name in sys.modules:
+    while _spaces.get(name) is not None or name in sys.modules:
         number += 1
         name = f"{PREFIX}{identity}_{number}"
     return name
@@ -273,7 +303,7 @@ def _free_place(path: str, base: str, identity: str) -> str:
     whole = os.path.join(path, *base.split("/")).rstrip(os.sep)
     if os.path.isdir(whole):
         return whole  # real files are told apart by their times
-    for one in _spaces.values():
-        if one.place == whole and one.identity != identity:
+    for one in list(_spaces.values()):
+        if one is not None and one.place == whole and one.identity != identity:
             return _free_place(f"{path}@{identity}", base, identity)
     return whole

@@ -27,11 +27,14 @@ class Loader:
 
     def exec_module(self, module: ModuleType) -> None:
         """Run a module's code in its namespace, which sees the space's builtins."""
-        self._space.demand_open()
-        code = self.get_code(module.__name__)
-        if code is not None:
-            module.__dict__["__builtins__"] = self._space.builtins
-            exec(code, module.__dict__)
+        self._space.enter()
+        try:
+            code = self.get_code(module.__name__)
+            if code is not None:
+                module.__dict__["__builtins__"] = self._space.builtins
+                exec(code, module.__dict__)
+        finally:
+            self._space.leave()
 
     def is_package(self, name: str) -> bool:
         """Whether modules can stand below a module."""

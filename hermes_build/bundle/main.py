@@ -2,6 +2,10 @@
 
 TEXT = """\
 import os, sys
+if sys.version_info < (3, 11):
+    sys.stderr.write("error: this bundle runs on Python 3.11 and newer, and this is Python ")
+    sys.stderr.write("%d.%d.%d: run it by another one\\n" % sys.version_info[:3])
+    sys.exit(2)
 path = os.path.dirname(os.path.abspath(__file__))
 # An unpacked bundle stays what its manifest says: no byte code is written into it, and that of
 # this file, which Python wrote before it ran it, is taken away.

@@ -47,17 +47,22 @@ def _opened(package: str) -> Any:
     """The registry of the bundle in the folder of this package.
 
     Raises:
-        ImportError: a file of the runtime is not the one that the manifest lists; else what
-            `hermes_build.runtime.bundles.open_bundle` raises.
+        ImportError: a file of the runtime is not the one that the manifest lists, or the bundle is
+            for another Python; else what `hermes_build.runtime.bundles.open_bundle` raises.
     """
     files = _Files(os.path.join(package, "bundle"))
-    isolation: Any = _First(files).load("hermes_build.bundle.isolation")
+    first = _First(files)
+    pythons: Any = first.load("hermes_build.bundle.pythons")
+    # Before more of the runtime is compiled, which may be too new for this Python.
+    if why := pythons.unfit(files.pythons):
+        raise ImportError(f"{package} {why}")
+    isolation: Any = first.load("hermes_build.bundle.isolation")
     identity = f"runtime_{files.digest[:12]}"
     space = isolation.Space(files, (_RUNTIME,), identity, path=files.tree, base="runtime/")
     try:
         bundles: Any = space.import_module("hermes_build.runtime.bundles")
-        # Installers hold the files against their list; every one is held against the manifest when
-        # it is read.
+        # Installers hold the files against their list; whatever is read is held against the
+        # manifest right then.
         return bundles.open_bundle(files.tree, verify=False)
     except BaseException:
         space.close()
@@ -81,15 +86,18 @@ class _Files:
                 f"{tree} is in an archive: install the package to import it"
             ) from error
         self.digest = sha256(manifest).hexdigest()
-        self._listed: Mapping[str, Mapping[str, str]] = loads(manifest)["files"]
+        stated = loads(manifest)
+        self.pythons: str = stated["requires_python"]
+        self._listed: Mapping[str, Mapping[str, Any]] = stated["files"]
 
     def names(self) -> Iterator[str]:
         return (name for name in self._listed if name.startswith("runtime/"))
 
     def read(self, name: str) -> bytes:
+        listed = self._listed[name]
         with open(os.path.join(self.tree, *name.split("/")), "rb") as file:
-            data = file.read()
-        if self._hash(data).hexdigest() != self._listed[name]["sha256"]:
+            data = file.read(listed["size"] + 1)
+        if self._hash(data).hexdigest() != listed["sha256"]:
             raise ImportError(
                 f"{file.name} is not the file that the bundle's manifest lists: install it anew"
             )

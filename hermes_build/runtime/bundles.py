@@ -16,19 +16,21 @@ from __future__ import annotations
 
 import os
 
-from hermes_build.bundle.format import PROGRAM, BundleError
+from hermes_build.bundle.format import PROGRAM
 from hermes_build.bundle.glance import Glance
+from hermes_build.bundle.pythons import unfit
 from hermes_build.layout import CATALOGUE
 from hermes_build.runtime.catalogue import Catalogue, check_format
 from hermes_build.runtime.errors import CatalogueError
+from hermes_build.runtime.pinned import Pinned
 from hermes_build.runtime.registry import ToolRegistry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
+    from weakref import finalize
 
-    from hermes_build.bundle.glance import Held
     from hermes_build.bundle.isolation import Space
     from hermes_build.bundle.verifying import Opened
     from hermes_build.signing.keys import PublicKey
@@ -45,7 +47,10 @@ def open_bundle(
     """Open a bundle, and return its registry.
 
     A file is held open: one that takes its place changes nothing. Of a folder each file is opened
-    when it is needed. Either way, what is imported is held against the manifest right before.
+    when it is needed. Either way, what is read is held against the manifest right then, however the
+    bundle was opened: each module and data file, and the catalogue block by block.
+
+    The bundle is open until its registry is closed, or until nobody has that any more.
 
     Args:
         path: an archive, a wheel, the folder of a bundle that was unpacked, or the folder of the
@@ -56,11 +61,13 @@ def open_bundle(
         require_signature: refuse to open anything without keys, as where they come from a setting
             that may be empty.
         verify: hash every file now. False is for a bundle that was verified when it came in: then
-            opening takes a glance at the manifest, and what is imported is hashed when it is.
+            opening takes a glance at the manifest, and a file is hashed when it is first used.
 
     Raises:
         BundleError: what is at ``path`` is no bundle, is not whole, or is not signed as demanded.
-        CatalogueError: the bundle needs another version of hermes-build, which the message names.
+            What is asked of the registry later raises it as well, where a file has changed.
+        CatalogueError: the bundle needs another version of hermes-build or of Python, which the
+            message names.
         SigningUnavailable: keys are given, and what checks signatures is not installed.
         ValueError: the threshold is below 1 or above the number of keys, or ``require_signature``
             is asked for without keys.
@@ -81,16 +88,14 @@ def open_bundle(
             opened = glance.open()
             check(opened.manifest.to_bytes(), opened.signatures, keys, threshold)
         check_format(glance.format, glance.path, glance.needs)
+        if why := unfit(glance.pythons):
+            raise CatalogueError(f"{glance.path} {why}.")
         registry = BundledRegistry(glance)
+        if verify:
+            registry._catalogue.begin()
     except BaseException:
         glance.close()
         raise
-    if verify and glance.held is None:
-        try:
-            registry.verify()  # the file was opened once more, and may be another by now
-        except BaseException:
-            registry.close()
-            raise
     return registry
 
 
@@ -100,16 +105,12 @@ class BundledRegistry(ToolRegistry):
     def __init__(self, glance: Glance) -> None:
         path = glance.path
         name = f"{PROGRAM}{glance.package.replace('.', '/')}/{CATALOGUE}"
-        part = None
-        if glance.held is not None:
-            place = glance.place_of(name)
-            if place is None:
-                raise BundleError("HB8004", f"a bundle must hold {name}", name)
-            part = _Part(glance.held, *place)
-        catalogue = Catalogue(os.path.join(path, *name.split("/")), glance.registry, part)
+        place = os.path.join(path, *name.split("/"))
+        catalogue = Catalogue(place, glance.registry, Pinned(glance, name))
         super().__init__(catalogue, glance.registry, os.path.join(path, PROGRAM[:-1]))
         self._glance = glance
         self._space: Space | None = None
+        self._leave: finalize[[], BundledRegistry] | None = None
 
     @property
     def bundle(self) -> Opened:
@@ -118,18 +119,19 @@ class BundledRegistry(ToolRegistry):
         Raises:
             BundleError: the bundle was not verified when it was opened, and is not whole.
         """
-        with self._lock:
-            return self._glance.open()
+        return self._glance.open()
 
     @property
     def space(self) -> Space:
         """What the bundle's modules are imported in; it is made when it is first needed."""
         if self._space is None:
+            from weakref import finalize
+
             from hermes_build.bundle.isolation import Space
 
             with self._lock:
                 if self._space is None:
-                    mine = {"frozen": self._frozen}
+                    mine = {"frozen": _frozen_of(self)}
                     manifest = self.bundle.manifest
                     space = Space(
                         self.bundle,
@@ -141,6 +143,8 @@ class BundledRegistry(ToolRegistry):
                         given={"hermes_build.runtime": mine, "hermes_build.runtime.registry": mine},
                     )
                     self.root = space.place
+                    self._leave = finalize(self, space.close)
+                    self._leave.atexit = False
                     self._space = space
         return self._space
 
@@ -158,9 +162,9 @@ class BundledRegistry(ToolRegistry):
         with self._lock:
             self._changed()
             self._catalogue.close()
-            space = self._space
-        if space is not None:
-            space.close()
+            leave = self._leave
+        if leave is not None:
+            leave()
 
     def __enter__(self) -> BundledRegistry:
         return self
@@ -168,37 +172,22 @@ class BundledRegistry(ToolRegistry):
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _frozen(self, file: str, catalogue: str = CATALOGUE, **stated: Any) -> BundledRegistry:
-        """What the bundle's own ``registry.py`` gets: this registry, which is open already."""
-        if stated.get("digest") != self._digest:
+
+def _frozen_of(registry: BundledRegistry) -> Callable[..., Any]:
+    """The `frozen` that the bundle's own ``registry.py`` calls: it gives what is open already.
+
+    It gives that as a proxy. The import system holds the modules of the bundle, and if they held
+    the registry, neither would ever go.
+    """
+    from weakref import proxy
+
+    given, digest = proxy(registry), registry._digest
+
+    def frozen(file: str, catalogue: str = CATALOGUE, **stated: Any) -> Any:
+        if stated.get("digest") != digest:
             raise CatalogueError(
                 f"{file} was generated with another catalogue than the bundle's manifest names"
             )
-        return self
+        return given
 
-
-class _Part:
-    """One entry of an archive, read by position for as long as the archive is open."""
-
-    __slots__ = ("_held", "_start", "size")
-
-    def __init__(self, held: Held, start: int, size: int) -> None:
-        self._held = held
-        self._start = start
-        self.size = size
-
-    def read(self, position: int, size: int) -> bytes:
-        """Up to ``size`` bytes from a position; fewer at the end only.
-
-        Raises:
-            CatalogueError: the archive was closed.
-        """
-        try:
-            size = max(min(size, self.size - position), 0)
-            return self._held.read(self._start + position, size)
-        except OSError as error:
-            raise CatalogueError(f"The registry of the bundle is gone: {error}.") from error
-
-    def close(self) -> None:
-        """Close the archive."""
-        self._held.close()
+    return frozen

@@ -11,7 +11,7 @@ process, and a bisection touches a dozen.
 from __future__ import annotations
 
 import os
-from _thread import allocate_lock
+from _thread import RLock
 
 from hermes_build import __version__
 from hermes_build.layout import FORMAT, HEADER
@@ -45,26 +45,37 @@ _COMPILE = "Run `hermes-build compile`."
 class Catalogue:
     """One catalogue file, open for reading.
 
-    ``file`` reads it where it is part of a larger one, such as a bundle; ``path`` then names it in
-    messages and no more.
+    ``file`` reads it where it is part of a bundle; ``path`` then names it in messages and no more,
+    and nothing is read before the first lookup.
 
     Raises:
         CatalogueError: when the file is missing, empty, of another format, or not the one with
             ``digest`` (the hexadecimal SHA-256 that the generated registry states).
     """
 
-    __slots__ = ("_file", "_first", "path")
+    __slots__ = ("_digest", "_file", "_start", "path")
 
     def __init__(self, path: str, digest: str, file: Positioned | None = None) -> None:
         self.path = path
+        self._digest = digest
         self._file = _File(path) if file is None else file
-        _, self._first, line = self._line_at(0, 0)
-        # Two substrings decide without a JSON parser; only a header that differs is worth parsing.
-        if (
-            f'"digest":"{digest}"'.encode() not in line
-            or f'"format":{FORMAT},'.encode() not in line
-        ):
-            self._check_header(line, digest)
+        self._start = 0
+        if file is None:
+            self.begin()
+
+    def begin(self) -> int:
+        """Judge the header, where nobody has yet; return where the first record begins."""
+        if not self._start:
+            _, start, line = self._line_at(0, 0)
+            # Two substrings decide without a JSON parser; only a header that differs is worth
+            # parsing.
+            if (
+                f'"digest":"{self._digest}"'.encode() not in line
+                or f'"format":{FORMAT},'.encode() not in line
+            ):
+                self._check_header(line, self._digest)
+            self._start = start
+        return self._start
 
     def record(self, key: str) -> dict[str, Any] | None:
         """The value stored under a key, parsed afresh at each call; None where there is none."""
@@ -93,7 +104,7 @@ class Catalogue:
         from hashlib import sha256
 
         hashed = sha256()
-        for line in self._lines(self._first):
+        for line in self._lines(self.begin()):
             hashed.update(line + b"\n")
         if hashed.hexdigest() != digest:
             raise CatalogueError(
@@ -120,7 +131,7 @@ class Catalogue:
 
     def _lower_bound(self, wanted: bytes) -> tuple[int, bytes]:
         """Where the first line begins whose key is not below ``wanted``, and that line."""
-        low, high, found = self._first, self._file.size, b""
+        low, high, found = self.begin(), self._file.size, b""
         while low < high:
             start, end, line = self._line_at((low + high) // 2, low)
             if line[: line.find(b"\t")] < wanted:
@@ -237,7 +248,7 @@ class _File:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._lock = allocate_lock()
+        self._lock = RLock()
         flags = os.O_RDONLY | getattr(os, "O_BINARY", 0)
         try:
             self._descriptor = os.open(path, flags)

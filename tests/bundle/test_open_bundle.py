@@ -29,7 +29,7 @@ from hermes_build.bundle.reading import read_manifest
 from hermes_build.bundle.wheel import ENTRY, About, wheel_entries, wheel_name
 from hermes_build.runtime.bundles import open_bundle
 from hermes_build.runtime.errors import CatalogueError, HandlerImportError, SchemaDriftError
-from tests.bundle.making import PARAMETERS, archive, manifest, program, unpacked, whole
+from tests.bundle.making import CATALOGUE, PARAMETERS, archive, manifest, program, unpacked, whole
 from tests.runtime_program import tool, write_program
 from tests.test_runtime_imports import HEAVY, modules_after
 
@@ -130,8 +130,8 @@ def test_typed_decorators_bind_to_the_registry_that_was_opened(tmp_path: Path) -
         answer = json.loads(registry.call("read_file", {"path": "a"}))
         assert answer == {"path": "a", "limit": 500, "own": True}
         inside = registry.space.import_module(f"{made.package}.registry")
-        assert inside.registry is registry
-        assert inside.registry is not made.registry
+        assert inside.registry == registry  # by a proxy, which keeps nothing open
+        assert inside.registry != made.registry
         assert registry.binding("read_file").module == registry.space.private(f"{made.handlers}.m")
         assert made.registry.binding("read_file").module == f"{made.handlers}.m"
 
@@ -269,10 +269,11 @@ def test_a_glance_sees_what_the_manifest_says(tmp_path: Path) -> None:
     listed = manifest(files)
     assert (glance.package, glance.registry) == (listed.package, listed.registry)
     assert (glance.format, glance.needs) == (1, "0.1.0")
-    place = glance.place_of("program/generated/catalogue.jsonl")
-    assert place is not None and glance.held is not None
-    assert glance.held.read(*place) == files["program/generated/catalogue.jsonl"]
-    assert glance.place_of("generated/catalogue.jsonl") is None
+    assert glance.pythons == listed.requires_python
+    held, start = glance.place_of(CATALOGUE)
+    assert held.read(start, len(files[CATALOGUE])) == files[CATALOGUE]
+    with pytest.raises(BundleError, match="HB8004"):
+        glance.place_of("generated/catalogue.jsonl")
     glance.close()
 
 
