@@ -6,13 +6,15 @@ import os
 
 from hermes_build.bundle.folder import Folder
 from hermes_build.bundle.format import MANIFEST, BundleError
-from hermes_build.bundle.wheel import ANEW, ENTRY, TREE, entry_module
+from hermes_build.bundle.held import Held
+from hermes_build.bundle.wheel import ANEW, ENTRY, TREE, entry_module, read_small
 
 
 class Packaged(Folder):
     """The bundle in the folder of an installed package; names are those that it has in the bundle.
 
-    What installers and Python compile is not looked at, and never run where the bundle is opened.
+    What installers and Python compile is not looked at: of the tree, it is never run; of the
+    package's own ``__init__.py``, Python runs it, as it runs all that stands in an environment.
 
     Args:
         path: the folder of the package, or that of the tree in it.
@@ -22,8 +24,8 @@ class Packaged(Folder):
         kind: ``package``.
 
     Raises:
-        BundleError: what `Folder` raises; ``HB8005`` or ``HB8006`` where ``__init__.py`` is not
-            the bundle's own, or is not alone beside the tree.
+        BundleError: what `Folder` raises; ``HB8001``, ``HB8003``, ``HB8005`` or ``HB8006`` where
+            ``__init__.py`` is not the bundle's own, or is not alone beside the tree.
         OSError: the folder cannot be read.
     """
 
@@ -39,10 +41,17 @@ class Packaged(Folder):
                 raise BundleError("HB8005", f"{name} is there, and no file of the bundle", name)
         if ENTRY not in self:
             raise BundleError("HB8004", f"{ENTRY} is not there, and a wheel needs it", ENTRY)
-        with open(os.path.join(package, "__init__.py"), "rb") as file:
-            if file.read() != entry_module(self.read(ENTRY)):
+        wanted = entry_module(read_small(self, ENTRY))
+        place = os.path.join(package, "__init__.py")
+        if os.path.islink(place):
+            raise BundleError("HB8003", "__init__.py is a link", "__init__.py", ANEW)
+        file = Held(place)
+        try:
+            if file.size != len(wanted) or file.read(0, file.size) != wanted:
                 what = "__init__.py is not the file that a wheel of this bundle has"
                 raise BundleError("HB8006", what, "__init__.py", ANEW)
+        finally:
+            file.close()
 
     @staticmethod
     def is_at(path: str) -> bool:

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from hermes_build.bundle.archive import Source
     from hermes_build.bundle.entries import Entry
+    from hermes_build.bundle.folder import Folder
 
 TREE = "bundle/"
 """The folder in the package that the bundle's tree stands in."""
@@ -251,8 +252,6 @@ def as_wheel(archive: Archive) -> Wheel:
     try:
         tree, around = _parted(archive)
         wheel = Wheel(archive.path, archive._file, tree)
-        if wheel.size(MANIFEST) > MAX_MANIFEST:
-            raise BundleError("HB8008", f"the manifest is larger than {MAX_MANIFEST} bytes")
         _check_around(archive, around, wheel)
         return wheel
     except BaseException:
@@ -277,25 +276,36 @@ def _parted(archive: Archive) -> tuple[dict[str, Entry], list[str]]:
 
 
 def _check_around(archive: Archive, around: list[str], wheel: Wheel) -> None:
-    manifest = read_manifest(wheel.read(MANIFEST))
+    manifest = read_manifest(read_small(wheel, MANIFEST))
     for path in (ENTRY, *filter(is_licence, manifest.files)):
         if path not in wheel:
             raise BundleError("HB8004", f"{path} is not there, and a wheel needs it", path)
     infos = [name for name in around if name.endswith(".dist-info/METADATA")]
     if not infos:
         raise BundleError("HB8004", "the wheel has no METADATA", "METADATA", ANEW)
-    about = _about(archive.read(infos[0]))
-    signatures = wheel.read(SIGNATURES) if SIGNATURES in wheel else None
-    wanted = _around(manifest, about, wheel.read, signatures)
+    about = _about(read_small(archive, infos[0]))
+    signatures = read_small(wheel, SIGNATURES) if SIGNATURES in wheel else None
+    wanted = _around(manifest, about, lambda path: read_small(wheel, path), signatures)
     place = f"{package_of(manifest.name)}/{TREE}{MANIFEST}"
     for name in sorted({*wanted, place} - set(archive.names())):
         raise BundleError("HB8004", f"{name} is not there, and a wheel of a bundle has it", name)
     for name in sorted(set(around) - set(wanted)):
         raise BundleError("HB8005", f"{name} is there, and a wheel of a bundle has none", name)
     for name, data in wanted.items():
-        if archive.read(name) != data:
+        if archive.size(name) != len(data) or archive.read(name) != data:
             what = f"{name} is not the file that a wheel of this bundle has"
             raise BundleError("HB8006", what, name, ANEW)
+
+
+def read_small(container: Archive | Folder, name: str) -> bytes:
+    """The content of a file that is held in memory, for which a bound must be.
+
+    Raises:
+        BundleError: ``HB8008``, it is larger than a manifest may be; else what reading it raises.
+    """
+    if container.size(name) > MAX_MANIFEST:
+        raise BundleError("HB8008", f"{name} is larger than {MAX_MANIFEST} bytes", name)
+    return container.read(name)
 
 
 def _about(metadata: bytes) -> About:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import compileall
 import json
 import os
 import sys
-import zipfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -15,7 +13,6 @@ from typing import Any
 
 import pytest
 
-from hermes_build.bundle import wheel_entry
 from hermes_build.bundle.archive import write_archive
 from hermes_build.bundle.format import (
     MANIFEST,
@@ -25,16 +22,14 @@ from hermes_build.bundle.format import (
     roots_of,
 )
 from hermes_build.bundle.glance import Glance
-from hermes_build.bundle.reading import read_manifest
-from hermes_build.bundle.wheel import ENTRY, About, wheel_entries, wheel_name
 from hermes_build.runtime.bundles import open_bundle
 from hermes_build.runtime.errors import CatalogueError, HandlerImportError, SchemaDriftError
+from tests.bundle.containers import CONTAINERS, entries
 from tests.bundle.making import CATALOGUE, PARAMETERS, archive, manifest, program, unpacked, whole
 from tests.runtime_program import tool, write_program
 from tests.test_runtime_imports import HEAVY, modules_after
 
 PING = "program/handlers/ping.py"
-ENTRY_SOURCE = Path(wheel_entry.__file__)
 
 
 def holding(handler: str, **more: str) -> dict[str, bytes]:
@@ -44,31 +39,10 @@ def holding(handler: str, **more: str) -> dict[str, bytes]:
     return whole(files)
 
 
-def as_wheel(folder: Path) -> Path:
-    """The small bundle as a wheel."""
-    files = {**program(), ENTRY: ENTRY_SOURCE.read_bytes()}
-    tree = whole(files)
-    about = About(version="1.0", requires=("jsonschema-rs",))
-    target = folder / wheel_name(read_manifest(tree[MANIFEST]), about)
-    write_archive(wheel_entries(tree, about), target)
-    return target
-
-
-@pytest.fixture(params=["archive", "folder", "wheel", "package", "tree of a package"])
+@pytest.fixture(params=CONTAINERS)
 def small(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     """A small bundle, in each container."""
-    if request.param == "archive":
-        return archive(tmp_path / "small.hermes")
-    if request.param == "folder":
-        return unpacked(tmp_path / "small")
-    wheel = as_wheel(tmp_path)
-    if request.param == "wheel":
-        return wheel
-    with zipfile.ZipFile(wheel) as file:
-        file.extractall(tmp_path / "site")
-    package = tmp_path / "site" / "hermes_bundle_small"
-    compileall.compile_dir(package, quiet=2)  # as installers do
-    return package / "bundle" if request.param == "tree of a package" else package
+    return CONTAINERS[request.param](tmp_path, entries())
 
 
 @pytest.mark.parametrize("verify", [True, False])
@@ -222,11 +196,10 @@ def test_keys_demand_signatures_of_theirs(tmp_path: Path) -> None:
     from hermes_build.signing.dsse import sign
 
     mine, other = (ed25519.Ed25519PrivateKey.generate() for _ in range(2))
-    entries = whole(program())
-    bare = archive(tmp_path / "bare.hermes", entries)
-    signed = archive(
-        tmp_path / "signed.hermes", {**entries, SIGNATURES: sign(entries[MANIFEST], [mine])}
-    )
+    files = whole(program())
+    bare = archive(tmp_path / "bare.hermes", files)
+    signatures = sign(files[MANIFEST], [mine])
+    signed = archive(tmp_path / "signed.hermes", {**files, SIGNATURES: signatures})
     for verify in (True, False):
         with open_bundle(
             signed, keys=[mine.public_key()], require_signature=True, verify=verify
