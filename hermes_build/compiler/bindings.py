@@ -271,6 +271,9 @@ def _missing(tool: Tool, bindings: Bindings, locate: Locate, findings: Findings)
     )
 
 
+_RENAME = ("rename it, or run where the locale has UTF-8",)
+
+
 def _find_modules(project: Project, findings: Findings) -> tuple[list[tuple[str, Path]], list[str]]:
     """Every module of the packages once, sorted, as dotted name and file; and what is missing."""
     found: dict[str, Path] = {}
@@ -301,7 +304,16 @@ def _walk(
     for entry in entries:
         if entry.name.startswith((".", "__pycache__")):
             continue
-        if entry.suffix == ".py" and "." not in entry.stem and entry.is_file():
+        if entry.suffix == ".py" and not _is_text(entry.name):
+            path = ascii(Path(os.path.relpath(entry, project.root)).as_posix())[1:-1]
+            why = "its name is no text in the encoding that file names have here"
+            findings.add("HB3004", f"`{path}` cannot be read: {why}", Span(path), help=_RENAME)
+        elif entry.suffix == ".py" and "." not in entry.stem and entry.is_file():
             yield (package if entry.stem == "__init__" else f"{package}.{entry.stem}"), entry
         elif entry.name.isidentifier() and entry.is_dir() and not entry.is_symlink():
             yield from _walk(entry, f"{package}.{entry.name}", project, findings)
+
+
+def _is_text(name: str) -> bool:
+    """Whether a file's name was decoded: each byte that was not is half of a surrogate pair."""
+    return not any("\udc80" <= one <= "\udcff" for one in name)

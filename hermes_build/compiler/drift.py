@@ -35,7 +35,7 @@ def probe_handlers(project: Project, findings: Findings) -> tuple[str, ...]:
         _stopped(project, ended.code, lines, ended.noise, findings)
         return ()
     for row in report["failures"]:
-        _failure(row, findings)
+        _failure(project, row, findings)
     for row in report["mismatches"]:
         _mismatch(row, findings)
     return tuple(_own_files(project, report.get("imported", ())))
@@ -71,14 +71,37 @@ def _stopped(
         message = f"importing {subject} ended the process {_ending(code)}"
         advice = "a handler module must not end the process when it is imported"
     lost = _named(last.get("tools", ()))
+    shadows = _shadows(project, "\n".join(noise), last=not module)
+    path = (_file_of(project, module) if module else None) or (shadows[0] if shadows else None)
     findings.add(
         "HB3008",
         message,
-        _span({"path": module and _file_of(project, module)}),
+        _span({"path": path}),
         label="while this was imported" if module else "",
         notes=[*([f"lost with it: {lost}"] if lost else []), *noise],
-        help=(advice,),
+        help=tuple(map(_renaming, shadows)) or (advice,),
     )
+
+
+def _shadows(project: Project, told: str, *, last: bool = False) -> list[str]:
+    """Files of the project that are imported where a program asks for the standard library.
+
+    They are relative to the root, and those that are named in ``told``; where none is, and with
+    ``last``, which says that nothing else is known, all of them.
+    """
+    found = {}
+    for folder in dict.fromkeys((project.source_root, project.root)):
+        for name in sorted(sys.stdlib_module_names):
+            for path in (folder / f"{name}.py", folder / name / "__init__.py"):
+                if path.is_file():
+                    shown = os.path.relpath(path, project.root).replace(os.sep, "/")
+                    found[shown] = os.path.abspath(path) in told
+    return [path for path, named in found.items() if named] or (list(found) if last else [])
+
+
+def _renaming(path: str) -> str:
+    module = path.removesuffix("/__init__.py").removesuffix(".py").rpartition("/")[2]
+    return f"rename `{path}`: what imports the standard library's `{module}` gets this instead"
 
 
 def _ending(code: int) -> str:
@@ -104,7 +127,7 @@ def _named(tools: Sequence[str]) -> str:
     return ", ".join(f"`{name}`" for name in tools)
 
 
-def _failure(row: dict[str, Any], findings: Findings) -> None:
+def _failure(project: Project, row: dict[str, Any], findings: Findings) -> None:
     tools = _named(row["tools"])
     findings.add(
         "HB3008",
@@ -112,6 +135,7 @@ def _failure(row: dict[str, Any], findings: Findings) -> None:
         _span(row),
         label="raised here",
         notes=(f"lost with it: {tools}",) if row["tools"] else (),
+        help=tuple(map(_renaming, _shadows(project, row["error"]))),
     )
 
 
@@ -140,6 +164,11 @@ def _span(place: dict[str, Any]) -> Span | None:
 def _own_files(project: Project, imported: list[str]) -> list[str]:
     root = os.path.realpath(project.root) + os.sep
     environment = os.path.realpath(sys.prefix) + os.sep
-    real = {os.path.realpath(path) for path in imported}
+    real = set()
+    for path in imported:
+        try:
+            real.add(os.path.realpath(path))
+        except ValueError:  # a module may say of itself that its file is called anything
+            continue
     own = (path for path in real if path.startswith(root) and not path.startswith(environment))
     return sorted(path[len(root) :].replace(os.sep, "/") for path in own)

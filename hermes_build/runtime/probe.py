@@ -18,10 +18,10 @@ import faulthandler
 import os
 import sys
 from collections.abc import Callable
+from json import dumps
 from typing import Any
 
 from hermes_build.runtime.errors import LoadError, SchemaDriftError, describe
-from hermes_build.runtime.result import encode
 
 
 def probe(package: str, say: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
@@ -73,7 +73,8 @@ def main() -> int:
     with os.fdopen(answer, "w", encoding="utf-8") as stream:
 
         def say(line: dict[str, Any]) -> None:
-            stream.write(encode(line) + "\n")
+            # In ASCII, since a path may hold bytes that no encoding of file names explains.
+            stream.write(dumps(line) + "\n")
             stream.flush()
 
         report = probe(sys.argv[1], say)
