@@ -6,7 +6,7 @@ import re
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 MASK = "[masked]"
 """What stands where a secret was."""
@@ -55,13 +55,66 @@ HINTS = (
 """What such tokens hold, in lower case: a text without any of these holds no token."""
 
 
+_BEFORE = 48
+"""So many characters before what `HINTS` has of it a token begins, at most."""
+
+_AFTER = 512
+"""So far behind that a token is looked for at first; it may be longer."""
+
+
 def tokens(text: str) -> Iterator[tuple[int, int, str]]:
-    """Where the tokens of known shapes stand in a text: start, end, and how each begins."""
-    for token in _TOKEN.finditer(text):
-        shape = token.lastindex or 0
-        tag = token[shape]
-        if shape != _LOOSE or _is_random(token[0][len(tag) :]):
-            yield token.start(), token.end(), tag
+    """Where the tokens of known shapes stand in a text: start, end, and how each begins.
+
+    Only what stands around one of `HINTS` is looked at: to look for a few short texts takes a
+    twentieth of the time.
+    """
+    at = 0
+    for start, end in _stretches(folded(text)):
+        at = max(at, start)
+        while (token := _TOKEN.search(text, at, end)) is not None:
+            at = token.start() + 1
+            if token.end() == end < len(text):
+                token = _TOKEN.match(text, token.start())
+            if token is None:
+                continue
+            shape = token.lastindex or 0
+            tag = token[shape]
+            if shape != _LOOSE or _is_random(token[0][len(tag) :]):
+                yield token.start(), token.end(), tag
+            at = token.end()
+
+
+def folded(text: str) -> str:
+    """A text of the same length in lower case, at least as far as letters of ASCII go."""
+    lowered = text.lower()
+    return lowered if len(lowered) == len(text) else text.translate(_LOWER)
+
+
+_LOWER = {upper: upper + 32 for upper in range(ord("A"), ord("Z") + 1)}
+
+
+def _stretches(lowered: str) -> Iterator[tuple[int, int]]:
+    """What stands around the hints, in order and apart from each other."""
+    begin = end = -1
+    for place in places(lowered, HINTS):
+        if place - _BEFORE > end:
+            if end >= 0:
+                yield begin, min(end, len(lowered))
+            begin = max(place - _BEFORE, 0)
+        end = place + _AFTER
+    if end >= 0:
+        yield begin, min(end, len(lowered))
+
+
+def places(lowered: str, words: Iterable[str]) -> list[int]:
+    """Where any of the words stands in a text that is in lower case, in order."""
+    found: set[int] = set()
+    for word in words:
+        place = lowered.find(word)
+        while place >= 0:
+            found.add(place)
+            place = lowered.find(word, place + 1)
+    return sorted(found)
 
 
 def hide_tokens(text: str) -> str:

@@ -29,6 +29,7 @@ from hermes_build.cli.unchanged import clean_line, last_verdict
 from hermes_build.compiler.bundling.build import CONTAINERS, Bundle, make_bundle, write_bundle
 from hermes_build.compiler.bundling.contents import listed_size
 from hermes_build.compiler.bundling.dependencies import UV_LOCK
+from hermes_build.compiler.bundling.door import MAX_TEXT
 from hermes_build.compiler.bundling.secrets import hide_secrets
 from hermes_build.compiler.memory import forgetful, open_memory
 from hermes_build.compiler.nearest import did_you_mean
@@ -107,8 +108,14 @@ def bundle_command(
     manifest = made.manifest
 
     def read(path: str) -> str | None:
+        """The text to show lines of: of data and of large files, none, and so no secret."""
+        file = project.root / path
+        if not file.is_file() or file.stat().st_size > MAX_TEXT:
+            return None
         text = text_of(project.root, path)
-        return text and hide_secrets(text, code=path.endswith((".py", ".pyi")))
+        if not text or "\0" in text:
+            return None
+        return hide_secrets(text, code=path.endswith((".py", ".pyi")))
 
     if manifest is None or report.is_bad(made.findings):
         code = report.show(

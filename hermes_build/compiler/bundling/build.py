@@ -30,7 +30,12 @@ from hermes_build.compiler.bundling.dependencies import lock_dependencies
 from hermes_build.compiler.bundling.directives import visible
 from hermes_build.compiler.bundling.distributions import find_dependencies, project_table
 from hermes_build.compiler.bundling.door import Door
-from hermes_build.compiler.bundling.judging import find_in_texts, find_paths
+from hermes_build.compiler.bundling.judging import (
+    find_in_data,
+    find_in_texts,
+    find_paths,
+    machine_places,
+)
 from hermes_build.compiler.bundling.modules import STANDARD, Modules
 from hermes_build.compiler.bundling.narrow import Narrowed, make_narrowed
 from hermes_build.compiler.bundling.requirements import requirements_of
@@ -97,7 +102,9 @@ def make_bundle(
     contents = gather(project, narrowed, closure, made.sources, door, seen)
     specs = {path: data for path, data in contents.texts.items() if made.sources.get(path)}
     find_in_texts(contents.texts, seen)
-    find_paths(os.path.realpath(project.root), specs, contents.generated, seen)
+    places = machine_places(project.root)
+    find_in_data(contents.data, places, seen)
+    find_paths(places, specs, contents.texts, contents.generated, seen)
     dependencies = find_dependencies(project, outside(project, narrowed, closure), seen)
     if pinned and not seen.has_errors:
         pin(project, dependencies, contents, seen)

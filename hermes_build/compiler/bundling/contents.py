@@ -18,6 +18,7 @@ from hermes_build.bundle.names import check_names
 from hermes_build.compiler.bundling.closure import NOT_CARRIED, Closure
 from hermes_build.compiler.bundling.data import find_data
 from hermes_build.compiler.bundling.door import MAX_TEXT, Door
+from hermes_build.compiler.bundling.line_ends import Attributes, ends_in_crlf, with_lf
 from hermes_build.compiler.bundling.narrow import Narrowed
 from hermes_build.compiler.diagnostics import Findings, Span
 from hermes_build.compiler.project import Project
@@ -39,13 +40,14 @@ class Contents:
 
     ``listed`` has the size and the digest of each, as a manifest lists them. ``texts`` are those of
     the project's own files that are text and were written by people, by their path in the project,
-    ``generated`` the others.
+    ``generated`` the others; ``data`` are those that are no text, or large.
     """
 
     files: dict[str, Content] = field(default_factory=dict)
     listed: dict[str, File] = field(default_factory=dict)
     texts: dict[str, bytes] = field(default_factory=dict)
     generated: dict[str, bytes] = field(default_factory=dict)
+    data: dict[str, Content] = field(default_factory=dict)
 
 
 def gather(
@@ -66,10 +68,11 @@ def gather(
     for path, data in closure.sources.items():
         found.texts[path] = data
         _add(found, format.PROGRAM + path.removeprefix(prefix), data)
-    for path in find_data(project, findings):
+    attributes = Attributes(project.root)
+    for path in find_data(project, closure.sources, findings):
         place = format.PROGRAM + path.removeprefix(prefix)
         if place not in found.files:
-            _add_data(found, place, path, project, door)
+            _add_data(found, place, path, project, door, attributes)
     for path in _declaring(narrowed, sources):
         source = sources.get(path)
         if source is not None and door.size(path, MAX_TEXT) is not None:
@@ -106,7 +109,9 @@ def _add(found: Contents, path: str, data: bytes) -> None:
     found.listed[path] = File(hashlib.sha256(data).hexdigest(), len(data))
 
 
-def _add_data(found: Contents, place: str, path: str, project: Project, door: Door) -> None:
+def _add_data(
+    found: Contents, place: str, path: str, project: Project, door: Door, attributes: Attributes
+) -> None:
     """Add a data file: text as text is, others as they are, large ones without reading them in."""
     if path.endswith(TEXT):
         if (text := door.text(path)) is not None:
@@ -119,30 +124,36 @@ def _add_data(found: Contents, place: str, path: str, project: Project, door: Do
     where = os.path.join(project.root, path)
     if size <= _BLOCK:
         data = read_regular(where)
+        if ends_in_crlf([data]) and not attributes.keep_crlf(path):
+            data = data.replace(b"\r\n", b"\n")
         _add(found, place, data)
-        if b"\0" not in data:
-            found.texts[path] = data
+        (found.data if b"\0" in data else found.texts)[path] = data
         return
+    lf = ends_in_crlf(_pieces(where)) and not attributes.keep_crlf(path)
     hashed = hashlib.sha256()
     size = 0
-    for piece in _pieces(where):
+    for piece in _pieces(where, lf=lf):
         hashed.update(piece)
         size += len(piece)
     found.listed[place] = File(hashed.hexdigest(), size)
-    found.files[place] = _Unchanged(where, place, hashed.hexdigest())
+    found.files[place] = found.data[path] = _Unchanged(where, place, hashed.hexdigest(), lf)
 
 
 @dataclass(frozen=True, slots=True)
 class _Unchanged:
-    """A large file's content, piece by piece; it must stay what it was when it was listed."""
+    """A large file's content, piece by piece; it must stay what it was when it was listed.
+
+    With ``lf``, line ends become LF.
+    """
 
     where: str
     place: str
     sha256: str
+    lf: bool
 
     def __call__(self) -> Iterator[bytes]:
         hashed = hashlib.sha256()
-        for piece in _pieces(self.where):
+        for piece in _pieces(self.where, lf=self.lf):
             hashed.update(piece)
             yield piece
         if hashed.hexdigest() != self.sha256:
@@ -151,10 +162,10 @@ class _Unchanged:
             )
 
 
-def _pieces(where: str) -> Iterator[bytes]:
+def _pieces(where: str, *, lf: bool = False) -> Iterator[bytes]:
     with open(where, "rb") as file:
-        while piece := file.read(_BLOCK):
-            yield piece
+        pieces = iter(lambda: file.read(_BLOCK), b"")
+        yield from with_lf(pieces) if lf else pieces
 
 
 def _declaring(narrowed: Narrowed, sources: Sources) -> list[str]:

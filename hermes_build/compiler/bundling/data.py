@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from fnmatch import translate
 
+from hermes_build.compiler.bundling.modules import NATIVE
 from hermes_build.compiler.diagnostics import Findings, Span
 from hermes_build.compiler.project import Project
 
 _WILD = re.compile(r"[*?\[]")
 
+CODE = (".py", ".pyw", ".pyc", *NATIVE)
+"""Endings of what can be imported: it is taken in as modules are, or not at all."""
 
-def find_data(project: Project, findings: Findings) -> list[str]:
+
+def find_data(project: Project, modules: Container[str], findings: Findings) -> list[str]:
     """Return the paths in the project that the globs meet, sorted; a glob that meets none is wrong.
 
     ``*``, ``?`` and ``[...]`` stand for what is between two slashes, ``**`` for any number of
     folders. Hidden files, and what Python remembers beside sources, are met by no wildcard. Links
-    are returned like files, for whoever opens them to refuse.
+    are returned like files, for whoever opens them to refuse. Code is no data: it is reported
+    unless it is one of ``modules``, the paths of those that are taken in, and never returned.
     """
     prefix = "" if project.source == "." else f"{project.source}/"
     found: set[str] = set()
@@ -32,7 +37,18 @@ def find_data(project: Project, findings: Findings) -> list[str]:
                 help=("a glob is on files below the source folder, such as `handlers/data/*`",),
             )
         found |= met
-    return sorted(found)
+    for path in sorted(found):
+        if path.lower().endswith(CODE) and path not in modules:
+            findings.add(
+                "HB8117",
+                f"`bundle-data` names code, which it does not take: `{path}`",
+                Span(path),
+                help=(
+                    "name a module in `bundle-modules`",
+                    "give a text that is no module another name, such as `main.py-tpl`",
+                ),
+            )
+    return sorted(path for path in found if not path.lower().endswith(CODE))
 
 
 def _matches(root: str, glob: str) -> Iterator[str]:

@@ -17,7 +17,8 @@ RUNTIME = "hermes_build"
 STANDARD = sys.stdlib_module_names | {"annotationlib", "compression"}
 """The standard library's top-level modules: those of this Python and of newer ones."""
 
-_NATIVE = (".so", ".pyd", ".dylib")
+NATIVE = (".so", ".pyd", ".dylib")
+"""Endings of compiled code that can be imported."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,4 +144,4 @@ def is_installed(top: str, source_root: str) -> bool:
 
 def _is_native(entry: str, name: str) -> bool:
     """Whether a file holds compiled code for this module, such as ``name.cpython-311-linux.so``."""
-    return entry.startswith(f"{name}.") and entry.endswith(_NATIVE)
+    return entry.startswith(f"{name}.") and entry.endswith(NATIVE)
