@@ -32,9 +32,9 @@ def diff_command(old: str, new: str, toolsets: tuple[str, ...], form: str) -> in
 
     Each is a bundle, the name of an installed one, a lock, or the folder of a project, which is
     taken as the bundle that would be made of it. Of a lock, only what has changed is known, and not
-    the values; and it tells nothing of the code of handlers, of the runtime and of dependencies. Exit
-    code 0 says that no difference was found in what was compared, which is said where it is not
-    all, 1 that they differ, 2 that this could not be decided.
+    the values; of the code of handlers, the runtime and dependencies it tells nothing, and what was
+    not compared is said. Exit code 0 says that no difference was found, 1 that there is one, 2 that
+    this could not be decided.
     """
     from hermes_build.bundle.differences import compare
     from hermes_build.bundle.format import BundleError

@@ -51,8 +51,10 @@ def install_command(path: str, store: Store, trust: Trust) -> int:
     """Verify a bundle, keep it, and make it the current one of its name.
 
     A bundle that is refused leaves everything as it was. Equal bundles are kept once, and earlier
-    versions stay until `gc` removes them.
+    versions stay until `gc` removes them: `installed` lists what is there, and `rollback NAME` goes
+    back to the version before. `call`, `show` and `diff` take the name of an installed bundle.
     """
+    from hermes_build.bundle.pythons import unfit
     from hermes_build.bundle.verifying import verify
 
     with verify(path) as opened:
@@ -64,6 +66,8 @@ def install_command(path: str, store: Store, trust: Trust) -> int:
             say(line)
         if not lines:
             say_unchecked(opened)
+    if why := unfit(manifest.requires_python):
+        say(f"{done.name} {why}: it is kept, and this one will not open it")
     tools = counted(len(manifest.tools), "tool")
     say(f"installed {done.name} with {tools}: {store.archive(done.current)}")
     click.echo(f"bundle sha256:{done.current}")

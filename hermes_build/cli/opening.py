@@ -16,6 +16,17 @@ def is_bundle(word: str) -> bool:
     return os.path.isfile(os.path.join(word, MANIFEST))
 
 
+def is_installed(word: str) -> bool:
+    """Whether a word is the name of an installed bundle."""
+    from hermes_build.bundle.format import BundleError
+    from hermes_build.bundle.store import Store
+
+    try:
+        return any(one.name == word for one in Store().installed())
+    except (BundleError, OSError):
+        return False  # whoever asks for it by a command of its own is told
+
+
 def run_bundle(name_or_path: str, words: list[str], trust: Trust) -> int:
     """Run a command of a bundle, once it is verified and signed as ``trust`` demands.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from hermes_build.cli.opening import is_bundle, run_bundle
+from hermes_build.cli.opening import is_bundle, is_installed, run_bundle
 from hermes_build.cli.present import Undecided, counted, project_option, say, sound_project
 from hermes_build.cli.reading import read_catalog
 from hermes_build.cli.trusting import Trust
@@ -20,6 +20,7 @@ from hermes_build.compiler.emit.registry import tool_record
 from hermes_build.compiler.explain import page
 from hermes_build.compiler.nearest import did_you_mean
 from hermes_build.compiler.report.glyphs import visible
+from hermes_build.compiler.root import NoProject, find_root
 from hermes_build.compiler.tokens import definition_tokens
 from hermes_build.compiler.why import why
 from hermes_build.ir import Catalog, Tool, Toolset
@@ -47,17 +48,18 @@ def show_command(names: tuple[str, ...], as_json: bool, probe: bool, start: str)
     here, `?` one whose check function decides. Token counts are estimates: the definition's JSON in
     UTF-8, by four bytes.
 
-    With BUNDLE, a file that `bundle` made or a folder of one, it is verified and shown.
+    With BUNDLE, a file that `bundle` made, a folder of one, or the name of an installed one that
+    nothing of the project has, it is verified and shown.
     """
-    if names and is_bundle(names[0]):
-        if len(names) > 1:
-            raise click.UsageError("a bundle is shown by itself")
-        return run_bundle(names[0], ["show", *(["--json"] if as_json else [])], Trust((), 1, False))
+    if names and (is_bundle(names[0]) or (not _in_project(start) and is_installed(names[0]))):
+        return _show_bundle(names, as_json)
     catalog = read_catalog(start)
     tools = {name: tool for tool in catalog.tools for name in (tool.name, *tool.aliases)}
     toolsets = {name: one for one in catalog.toolsets for name in (one.name, *one.aliases)}
     for name in names:
         if name not in tools and name not in toolsets:
+            if is_installed(name):
+                return _show_bundle(names, as_json)
             hint = "".join(f"; {one}" for one in did_you_mean(name, [*tools, *toolsets]))
             raise Undecided(f"there is no tool or toolset `{name}`{hint}")
     shown = [tools.get(name) or toolsets[name] for name in names]
@@ -75,6 +77,19 @@ def show_command(names: tuple[str, ...], as_json: bool, probe: bool, start: str)
     # Texts of an imported tool are whatever a stranger wrote: they must not act on the terminal.
     click.echo("\n".join(map(visible, "".join(pages).split("\n"))), nl=False)
     return 0
+
+
+def _in_project(start: str) -> bool:
+    try:
+        return bool(find_root(start))
+    except NoProject:
+        return False
+
+
+def _show_bundle(names: tuple[str, ...], as_json: bool) -> int:
+    if len(names) > 1:
+        raise click.UsageError("a bundle is shown by itself")
+    return run_bundle(names[0], ["show", *(["--json"] if as_json else [])], Trust((), 1, False))
 
 
 _Lacking: TypeAlias = dict[str, tuple[str, ...] | None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 import click
 
@@ -11,12 +12,24 @@ from hermes_build.cli.refusing import refused
 from hermes_build.cli.trusting import Trust, say_unchecked, trust_options
 
 
+def _whole_digest(_: click.Context, option: click.Parameter, value: str | None) -> str:
+    """Take a digest in any spelling: a part of one, or nothing, would let other bundles pass."""
+    if value is None:
+        return ""
+    digest = value.strip().lower().removeprefix("sha256:")
+    if not re.fullmatch(r"[0-9a-f]{64}", digest):
+        raise click.BadParameter(
+            f"{value!r} is no whole digest, which has 64 hexadecimal digits", param=option
+        )
+    return digest
+
+
 @click.command("verify")
 @click.argument("path", metavar="FILE|FOLDER")
 @click.option(
     "--digest",
-    default="",
     metavar="SHA256",
+    callback=_whole_digest,
     help="Refuse every bundle but the one of this digest, with or without `sha256:` before it.",
 )
 @trust_options
@@ -57,7 +70,7 @@ def verify_command(path: str, digest: str, trust: Trust, report: Report) -> int:
 
 
 def _expect(wanted: str, found: str) -> None:
-    if wanted and wanted.lower().removeprefix("sha256:") != found:
+    if wanted not in ("", found):
         from hermes_build.bundle.format import BundleError
 
         raise BundleError("HB8006", f"it is another bundle: its digest is sha256:{found}")

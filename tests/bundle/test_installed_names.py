@@ -12,7 +12,7 @@ from hermes_build.bundle.store import Store
 from hermes_build.bundle.verifying import verify
 from hermes_build.runtime.standalone import main
 from tests.bundle.making import archive, program, whole
-from tests.command_line import hermes
+from tests.command_line import hermes, project, spec, write
 
 
 @pytest.fixture
@@ -86,3 +86,50 @@ def test_signatures_are_replaced_by_those_that_a_key_has_verified_and_joined_wit
     assert hermes(tmp_path, "install", "bob.hermes", "--key", "bob.pub.pem").code == 0
     both = ["--key", "ada.pub.pem", "--key", "bob.pub.pem", "--threshold", "2"]
     assert hermes(tmp_path, "verify", store.path("small"), *both).code == 0
+
+
+def test_a_name_is_shown_as_it_is_called_unless_the_project_has_it(
+    tmp_path: Path, store: Store
+) -> None:
+    assert hermes(tmp_path, "install", made(tmp_path, "one").name).code == 0
+    digest = store.find("small").current
+    place = project(tmp_path / "agent", "read_file")
+    for folder in (tmp_path, place):
+        done = hermes(folder, "show", "small")
+        assert done.code == 0 and done.out.startswith(f"small  sha256:{digest}\n"), done
+        assert json.loads(hermes(folder, "show", "small", "--json").out)["name"] == "small"
+        assert hermes(folder, "show", "smal").code == 2
+        assert hermes(folder, "show", "small", "read_file").code == 2
+    write(place, {"tool_specs/small.yaml": spec("small")})
+    assert "sha256" not in hermes(place, "show", "small").out
+    # A list that nobody can read is for the commands around it to tell.
+    Path(store.folder, "installed.json").write_text("{")
+    done = hermes(place, "show", "else")
+    assert done.code == 2 and "there is no tool or toolset `else`" in done.err
+
+
+def test_installing_says_where_a_bundle_is_for_another_python(tmp_path: Path, store: Store) -> None:
+    entries = whole(program(), requires_python="<3.0")
+    archive(tmp_path / "old.hermes", entries)
+    done = hermes(tmp_path, "install", "old.hermes")
+    assert done.code == 0
+    assert "small is for Python <3.0, and this is Python 3." in done.err
+    called = hermes(tmp_path, "call", "small", "ping")
+    assert called.code == 2 and store.find("small").current in done.out
+
+
+def test_commands_say_where_the_others_are(tmp_path: Path) -> None:
+    text = hermes(tmp_path, "install", "--help").out
+    assert all(f"`{name}" in text for name in ("installed", "rollback", "gc", "call", "show"))
+
+
+def test_a_part_of_a_digest_expects_nothing(tmp_path: Path) -> None:
+    one = made(tmp_path, "one")
+    digest = verify(one).digest
+    for given in (digest, f"sha256:{digest}", digest.upper(), f" SHA256:{digest}"):
+        assert hermes(tmp_path, "verify", one.name, "--digest", given).code == 0
+    for given in (digest[:12], "sha256:", f"{digest}0", "g" * 64, ""):
+        done = hermes(tmp_path, "verify", one.name, "--digest", given)
+        assert done.code == 2 and "64 hexadecimal digits" in done.err, given
+    other = hermes(tmp_path, "verify", one.name, "--digest", "0" * 64)
+    assert (other.code, other.codes) == (1, ["HB8006"])
