@@ -15,11 +15,13 @@ from functools import partial
 from time import monotonic
 
 from hermes_build.runtime.errors import HandlerTimeout
+from hermes_build.runtime.threads import deadline, nested_context, run_on_thread, start
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from asyncio import Task
     from collections.abc import Callable
+    from contextvars import Context
     from typing import Any
 
     from hermes_build.runtime.threads import Outcome
@@ -50,6 +52,7 @@ def invoke(
 
     Raises:
         HandlerTimeout: when it takes longer than ``timeout``.
+        Refusal: when calls are nested too deeply.
     """
     if is_async:
         from hermes_build.runtime.loops import run_on_loop
@@ -58,8 +61,6 @@ def invoke(
         return run_on_loop(partial(handler, arguments, **context), timeout, name)
     if timeout is None:
         return handler(arguments, **context)
-    from hermes_build.runtime.threads import run_on_thread
-
     return run_on_thread(partial(handler, arguments, **context), timeout)
 
 
@@ -77,21 +78,26 @@ async def ainvoke(
 
     Raises:
         HandlerTimeout: when it takes longer than ``timeout``.
+        Refusal: when calls are nested too deeply.
     """
     work = partial(handler, arguments, **context)
     if not is_async:
-        return (await _on_thread(work, timeout)).take()
+        return (await on_thread(work, nested_context(), timeout)).take()
     if timeout is not None:
         return (await _as_task(work, timeout)).take()
     result = work()
     return await result if hasattr(result, "__await__") else result
 
 
-async def _on_thread(work: Callable[[], Any], seconds: float | None) -> Outcome:
-    from asyncio import Future, get_running_loop
-    from contextvars import copy_context
+async def on_thread(
+    work: Callable[[], Any], context: Context, seconds: float | None = None
+) -> Outcome:
+    """Run a function on a thread in a context: what it comes to, for a caller that is async.
 
-    from hermes_build.runtime.threads import start
+    Raises:
+        HandlerTimeout: when it takes longer than ``seconds``; it is left alone on its thread.
+    """
+    from asyncio import Future, get_running_loop
 
     loop = get_running_loop()
     future: Future[Outcome | None] = loop.create_future()
@@ -106,7 +112,7 @@ async def _on_thread(work: Callable[[], Any], seconds: float | None) -> Outcome:
         except RuntimeError:  # the loop was closed: nobody waits any more
             pass
 
-    start(work, copy_context(), declare)
+    start(work, context, declare)
     timer = None if seconds is None else loop.call_later(seconds, settle, None)
     try:
         outcome = await future
@@ -124,7 +130,6 @@ async def _as_task(work: Callable[[], Any], seconds: float) -> Outcome:
     from asyncio import CancelledError, create_task, wait
 
     from hermes_build.runtime.loops import settled
-    from hermes_build.runtime.threads import deadline
 
     until = deadline(seconds)
     task = create_task(settled(work))

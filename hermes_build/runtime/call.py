@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hermes_build.runtime.errors import name_of
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
@@ -12,6 +14,17 @@ if TYPE_CHECKING:
     from hermes_build.runtime.session import Session
 
 
+def named(name: object) -> str:
+    """The name that was called, as plain text; what is no text is described.
+
+    Nothing of the name's own is run, which could fail at being compared or printed.
+    """
+    kind = type(name)
+    if issubclass(kind, str):
+        return str.__str__(name)
+    return f"(a value of type {name_of(kind)}, which is no name)"
+
+
 class Call:
     """What is known of one call, filled in as it proceeds.
 
@@ -19,6 +32,7 @@ class Call:
     ``args`` what was sent; ``arguments`` what the handler gets, with ``repairs``. ``context`` goes
     to the handler as keywords. ``status`` is ``ok``, ``error``, ``blocked`` or ``cancelled``;
     ``error_type`` is a stable word for what went wrong, and ``error_message`` its sentence.
+    ``callee`` is the tool that was found, and ``generation`` the registry's when that was.
     ``duration_ms`` is how long the handler ran, 0 where it did not. ``about`` is what hooks are
     told, as soon as one is.
     """
@@ -32,6 +46,7 @@ class Call:
         "duration_ms",
         "error_message",
         "error_type",
+        "generation",
         "registry",
         "repairs",
         "result",
@@ -44,17 +59,19 @@ class Call:
         self,
         registry: ToolRegistry,
         session: Session | None,
-        tool_name: str,
+        tool_name: object,
         args: Any,
         context: dict[str, Any],
     ) -> None:
         self.registry = registry
         self.session = session
-        self.tool_name = tool_name
+        self.tool_name = named(tool_name)
         self.args = args
         self.context = context
         self.callee: Callee | None = None
-        self.arguments: dict[str, Any] = args if isinstance(args, dict) else {}
+        self.generation = -1
+        # By its type, since what a value says of its own class may raise.
+        self.arguments: dict[str, Any] = args if issubclass(type(args), dict) else {}
         self.repairs: tuple[Repair, ...] = ()
         self.result: Any = None
         self.about: dict[str, Any] | None = None
@@ -71,7 +88,14 @@ class Call:
     def identity(self, name: str) -> str:
         """An id of the context (``session_id``, ``task_id``, ...); empty where there is none."""
         value = self.context.get(name)
-        return value if isinstance(value, str) else "" if value is None else str(value)
+        if value is None or type(value) is str:
+            return value or ""
+        try:
+            return str(value)
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # whatever a program passes for an id, the call goes on
+            return ""
 
     def fail(self, error_type: str, message: str, /, **fields: object) -> None:
         """Make an error of this call: its result is JSON text with ``error`` and ``fields``."""

@@ -38,6 +38,7 @@ class Callee:
         "is_async",
         "is_plain",
         "limit",
+        "may_wait",
         "name",
         "record",
         "timeout",
@@ -66,7 +67,9 @@ class Callee:
         limit = registry.default_max_result_chars if declared is None else declared
         self._limit = limit if registry.shortens_results else float("inf")
         self.limit = self._limit if output is None else -1
-        self.is_plain = not (self.is_async or self.has_requirements or self.timeout is not None)
+        # What a program is asked at each call: checks, and what it rewrites of the schema.
+        self.may_wait = self.has_requirements or not isinstance(arguments, Arguments)
+        self.is_plain = not (self.is_async or self.may_wait or self.timeout is not None)
 
     def _gate(self, registry: ToolRegistry, record: dict[str, Any]) -> Arguments | DynamicArguments:
         if record.get("dynamic"):

@@ -11,10 +11,14 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from contextvars import copy_context
+from functools import partial
 from json import dumps
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from hermes_build.runtime.bridge import on_thread
+from hermes_build.runtime.call import named
 from hermes_build.runtime.errors import Refusal, describe
 from hermes_build.runtime.grants import OWN_TOOLS
 from hermes_build.runtime.result import tool_error, tool_result
@@ -119,7 +123,8 @@ class Deferred:
             The tool's name, its arguments, and None; or the answer as the third, where the call is
             answered here.
         """
-        gate = self._gates.get(name) if name in NAMES else None
+        name = named(name)
+        gate = self._gates.get(name)
         if gate is None:
             return name, args, None
         try:
@@ -131,8 +136,18 @@ class Deferred:
             return accepted["name"], accepted["arguments"], None
         except Refusal as refusal:
             return name, args, tool_error(refusal.message, **refusal.fields)
-        except Exception as error:  # a check function, or an SQLite without full-text search
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # hostile arguments, or an SQLite without full-text search
             return name, args, tool_error(f"{name} failed: {describe(error)}")
+
+    async def aunwrap(self, name: str, args: Any) -> tuple[str, Any, str | None]:
+        """The same for a caller that is async: its loop goes on while tools are looked for."""
+        if named(name) not in NAMES:
+            return name, args, None
+        done = await on_thread(partial(self.unwrap, name, args), copy_context())
+        unwrapped: tuple[str, Any, str | None] = done.take()
+        return unwrapped
 
     def _search(self, query: str, limit: int) -> str:
         words = list(dict.fromkeys(_words(query)))[:_MOST_WORDS]

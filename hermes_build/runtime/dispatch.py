@@ -14,6 +14,7 @@ from hermes_build.runtime.errors import Refusal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from concurrent.futures import Future
     from typing import Any
 
@@ -39,14 +40,26 @@ def call(self: ToolRegistry | Session, /, name: str, args: Any = None, **context
         The result as text, or the multimodal envelope that the handler returned. Every failure is
         JSON text with ``error``; nothing but `KeyboardInterrupt` is raised.
     """
+    tool: Callee | None
     try:
-        tool: Callee | None = self._ready.get(name)
+        tool = self._ready.get(name)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # what is no name may fail at being looked up
+        tool = None
+    try:
         if tool is None or (TRACING in modules and _is_traced()):
             return _run(self.begin(name, args, context))
         try:
-            arguments = args if tool.fits(args) else tool.accept(args)
+            fits = tool.fits(args)
         except ValueError:  # the quick look met what is no JSON; the closer one says what it is
+            fits = False
+        if fits:
+            arguments = args
+        else:
             arguments = tool.accept(args)
+            if self._ready.get(name) is not tool:  # taken away while they were looked at
+                return _run(self.begin(name, args, context))
         result = tool.handler(arguments, **context) if context else tool.handler(arguments)
         if type(result) is str and len(result) <= tool.limit and result.isascii():
             return result
@@ -54,7 +67,9 @@ def call(self: ToolRegistry | Session, /, name: str, args: Any = None, **context
     except Refusal as refusal:
         try:
             return _refused(refusal)
-        except (TypeError, ValueError):  # a handler's own, with fields that JSON cannot hold
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # a handler's own, with fields that JSON cannot hold
             return _failed(self.begin(name, args, context), refusal)
     except KeyboardInterrupt:
         raise
@@ -67,27 +82,26 @@ async def acall(
 ) -> Any:
     """Call a tool from async code, as `call` does; the caller's loop is never blocked.
 
-    An async handler is awaited in the caller's loop, a sync one runs in a thread. Cancelling the
+    An async handler is awaited in the caller's loop. A sync one runs in a thread, and so does what
+    may wait around it: checks, hooks, the import of a handler module, the store. Cancelling the
     caller cancels the handler, and comes out as `asyncio.CancelledError`.
     """
-    from hermes_build.runtime.pipeline import steps
+    from hermes_build.runtime.stages import Stages
 
     begun = self.begin(name, args, context)
-    order = steps(begun)
     with _observed(begun):
-        try:
-            tool = next(order)
+        stages = Stages(begun)
+        tool = await stages.begin()
+        if tool is not None:
             try:
                 result = await _execute_async(begun, tool)
             except BaseException as error:
                 if _caller_is_cancelled(error):
                     begun.status = "cancelled"
-                order.throw(error)
+                await stages.fail(error)
             else:
-                order.send(result)
-        except StopIteration as end:
-            return end.value
-    raise AssertionError("a call yields once")
+                await stages.end(result)
+        return stages.answer
 
 
 def _run(call: Call) -> Any:
@@ -111,28 +125,40 @@ def _run(call: Call) -> Any:
 def _execute(call: Call, tool: Callee) -> Any:
     """Run the handler, with the execution middleware around it."""
     hooks = call.registry.hooks
+    handler = _handler(call, tool)
     if not (tool.is_async or hooks.wraps_execution or tool.timeout is not None):
-        return tool.handler(call.arguments, **call.context)
+        return handler(call.arguments, **call.context)
 
     def proceed(arguments: dict[str, Any]) -> Any:
         if tool.is_async or tool.timeout is not None:
             from hermes_build.runtime.bridge import invoke
 
             way = (tool.is_async, tool.timeout, tool.name)
-            return invoke(tool.handler, arguments, call.context, *way)
-        return tool.handler(arguments, **call.context)
+            return invoke(handler, arguments, call.context, *way)
+        return handler(arguments, **call.context)
 
     return hooks.execute(call, proceed)
+
+
+def _handler(call: Call, tool: Callee) -> Callable[..., Any]:
+    """The handler of a tool, behind a last look at whether it may still run."""
+
+    def handler(arguments: dict[str, Any], /, **context: Any) -> Any:
+        from hermes_build.runtime.pipeline import demand_leave
+
+        demand_leave(call, tool)
+        return tool.handler(arguments, **context)
+
+    return handler
 
 
 async def _execute_async(call: Call, tool: Callee) -> Any:
     from hermes_build.runtime.bridge import ainvoke
 
     hooks = call.registry.hooks
+    handler = _handler(call, tool)
     if not hooks.wraps_execution:
-        return await ainvoke(
-            tool.handler, call.arguments, call.context, tool.is_async, tool.timeout
-        )
+        return await ainvoke(handler, call.arguments, call.context, tool.is_async, tool.timeout)
     # Middleware is plain code, and runs in a thread; what it goes on to runs where it belongs.
     from asyncio import CancelledError, get_running_loop, run_coroutine_threadsafe
     from functools import partial
@@ -146,7 +172,7 @@ async def _execute_async(call: Call, tool: Callee) -> Any:
     def proceed(arguments: dict[str, Any]) -> Any:
         if is_over:
             raise CancelledError
-        way = (tool.handler, arguments, call.context, tool.is_async, tool.timeout)
+        way = (handler, arguments, call.context, tool.is_async, tool.timeout)
         # Settled, since a SystemExit that gets out of a task ends the caller's loop.
         future = run_coroutine_threadsafe(settled(partial(ainvoke, *way)), loop)
         running.append(future)

@@ -185,7 +185,7 @@ class LoadError(SchemaDriftError):
         super().__init__(mismatches, "\n".join([headline, *(f"  {one}" for one in failures)]))
 
 
-_name_of = type.__dict__["__name__"].__get__
+name_of = type.__dict__["__name__"].__get__
 """The name of a class, also where its metaclass says another one, or fails at saying it."""
 
 
@@ -199,5 +199,5 @@ def describe(error: BaseException) -> str:
         text = ""
     if not text.isascii():  # half a character is one that nothing can be written to
         text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    name = _name_of(type(error))
+    name = name_of(type(error))
     return f"{name}: {text}" if text else name

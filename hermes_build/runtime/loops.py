@@ -11,7 +11,8 @@ from __future__ import annotations
 import asyncio
 import os
 from _thread import allocate_lock
-from contextvars import ContextVar
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import ContextVar, copy_context
 from logging import Logger, getLogger
 from threading import Thread
 from time import monotonic
@@ -22,6 +23,7 @@ from hermes_build.runtime.threads import (
     Ending,
     Outcome,
     deadline,
+    depth,
     waiting_context,
     waiting_threads,
 )
@@ -57,6 +59,7 @@ def run_on_loop(function: Callable[[], Any], seconds: float | None, name: str) -
 
     Raises:
         HandlerTimeout: when it takes longer than ``seconds``.
+        Refusal: when calls are nested too deeply.
     """
     until = deadline(seconds)
     context = waiting_context()
@@ -104,6 +107,7 @@ class _Home:
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
         self.loop.set_task_factory(_remember)
+        self.loop.set_default_executor(_Pools())
         self.visits: set[Task] = set()
         thread = Thread(target=self._run, name="hermes-build-bridge", daemon=True)
         thread.start()
@@ -118,6 +122,25 @@ class _Home:
                 # A task or callback that raises SystemExit gets out of asyncio's loop. Whoever
                 # awaits the task sees it too; the loop is there for the others, and goes on.
                 _log().warning("%s in a background task is ignored", type(error).__name__)
+
+
+class _Pools(ThreadPoolExecutor):
+    """The threads of `asyncio.to_thread`: those of another pool at each depth of nested calls.
+
+    Each pool is bounded, and a function in it that calls a tool keeps its thread until that tool
+    has ended. The tool takes threads of the next pool, and so never waits for those that wait.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._pools: dict[int, ThreadPoolExecutor] = {}
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **options: Any) -> Future[Any]:
+        """Run a function in the caller's context, on a thread of the caller's depth."""
+        pool = self._pools.get(depth())
+        if pool is None:
+            pool = self._pools.setdefault(depth(), ThreadPoolExecutor())
+        return pool.submit(copy_context().run, function, *args, **options)
 
 
 class _Visit:

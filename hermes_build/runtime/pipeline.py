@@ -53,6 +53,26 @@ def steps(call: Call) -> Generator[Callee, Any, Any]:
     return hooks.transform(call)
 
 
+def demand_leave(call: Call, tool: Callee) -> None:
+    """Refuse to run what was taken away, or denied, since the call found it; asked at the last.
+
+    Hooks and middleware may take their time, as a person does who is asked, and may change the
+    registry themselves. A tool that was replaced by another one still is what was called.
+    """
+    registry = call.registry
+    generation = registry.generation
+    if generation == call.generation:
+        return
+    name = tool.name
+    if registry._find(registry._overlay, name, by_alias=False) is None:
+        raise Refusal(
+            f"Unknown tool: {name}. It was taken out of this program before it ran.",
+            kind="unknown_tool",
+        )
+    _demand_grant_of(call, name)
+    call.generation = generation
+
+
 def settle(call: Call, error: BaseException) -> None:
     """Make the result of a call that something was raised in."""
     try:
@@ -107,12 +127,17 @@ def _demand_grant(call: Call) -> None:
 
 
 def _find(call: Call) -> Callee:
+    call.generation = call.registry.generation
     call.callee = tool = call.registry.prepare(call.tool_name)
     call.tool_name = tool.name
     # What has the name may be another tool by now than when it was granted.
-    if call.session is not None and not call.session.grants(tool.name):
-        raise Refusal(call.session.denial(tool.name), kind="not_granted")
+    _demand_grant_of(call, tool.name)
     return tool
+
+
+def _demand_grant_of(call: Call, name: str) -> None:
+    if call.session is not None and not call.session.grants(name):
+        raise Refusal(call.session.denial(name), kind="not_granted")
 
 
 def _demand_availability(call: Call, tool: Callee) -> None:

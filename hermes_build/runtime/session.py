@@ -6,7 +6,7 @@ however a program comes by its name.
 
 from __future__ import annotations
 
-from hermes_build.runtime.call import Call
+from hermes_build.runtime.call import Call, named
 from hermes_build.runtime.dispatch import acall, call
 
 TYPE_CHECKING = False
@@ -163,7 +163,7 @@ class Session:
     async def acall(self, name: str, args: Any = None, **context: Any) -> Any:
         """Call a granted tool from async code, as `ToolRegistry.acall` does."""
         if self._deferred is not None:
-            name, args, answer = self._deferred.unwrap(name, args)
+            name, args, answer = await self._deferred.aunwrap(name, args)
             if answer is not None:
                 return answer
         return await acall(self, name, args, **self._context(context))
@@ -176,10 +176,11 @@ class Session:
     def begin(self, name: Any, args: Any, context: dict[str, Any]) -> Call:
         """A call of this session that is about to go through the pipeline."""
         registry = self.registry
+        name = named(name)
         # Looked up in this order, a change in between leaves what was found with the old state: the
         # registry empties its own tools before those of its sessions.
         mine = self._ready
-        ready = registry._ready.get(name) if isinstance(name, str) else None
+        ready = registry._ready.get(name)
         if ready is not None and self.grants(ready.name):
             mine[name] = ready
         return Call(registry, self, name, args, context)

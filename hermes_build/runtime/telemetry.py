@@ -81,7 +81,9 @@ class Observed:
                 f"execute_tool {name}", attributes=dict(_beginning(self._call, name))
             )
             self._token = context.attach(trace.set_span_in_context(self._span))
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # what is recorded is foreign, and may exit
             _warn(error)
 
     def __exit__(self, _: object, raised: BaseException | None, __: object) -> None:
@@ -94,7 +96,9 @@ class Observed:
                 context.detach(self._token)
             if self._span.is_recording():
                 _end(self._span, self._call, raised)
-        except Exception as error:
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # what is recorded is foreign, and may exit
             _warn(error)
         try:
             self._span.end()
@@ -171,7 +175,7 @@ def _masked(text: str) -> str:
     return mask(text)
 
 
-def _warn(error: Exception) -> None:
+def _warn(error: BaseException) -> None:
     """Tell of a failure, the first time."""
     global _warned
     if not _warned:

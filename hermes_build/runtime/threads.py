@@ -2,8 +2,9 @@
 
 The standard pool will not do: it waits for its threads when the interpreter ends, and a handler
 that hangs keeps a place in it for ever. Here a function that takes too long is left alone on its
-thread, and the next one gets another. There is no upper bound, so that a function that waits for
-another one, to whatever depth, never waits for a free thread.
+thread, and the next one gets another. Their number has no upper bound, so that a function that
+waits for another one never waits for a free thread; but one that calls itself again and again comes
+to an end (`MOST_NESTED`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from math import inf
 from threading import Thread
 from time import monotonic
 
-from hermes_build.runtime.errors import HandlerTimeout
+from hermes_build.runtime.errors import HandlerTimeout, Refusal
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,7 +31,11 @@ GLANCE = 1.0
 """Seconds after which a wait looks for signals. Most end it at once; on Windows none does, and
 anywhere one may come just before the wait begins."""
 
+MOST_NESTED = 100
+"""How many calls may be made from inside each other, where each takes a thread or a loop."""
+
 _spare: list[_Worker] = []  # its append and pop are atomic, so that it needs no lock
+_depth: ContextVar[int] = ContextVar("hermes_build_depth", default=0)
 _waiting: ContextVar[tuple[int, ...]] = ContextVar("hermes_build_waiting", default=())
 
 
@@ -85,6 +90,7 @@ def run_on_thread(function: Callable[[], Any], seconds: float) -> Any:
 
     Raises:
         HandlerTimeout: when it takes longer than ``seconds``.
+        Refusal: when calls are nested too deeply.
     """
     ending = Ending()
     until = deadline(seconds)
@@ -110,9 +116,32 @@ def start(
     worker.give(function, context, declare)
 
 
-def waiting_context() -> Context:
-    """A copy of the caller's context, in which it is known that the caller's thread waits."""
+def depth() -> int:
+    """How many calls that take a thread or a loop this code runs inside of."""
+    return _depth.get()
+
+
+def nested_context() -> Context:
+    """A copy of the caller's context for what it calls, which is one level deeper.
+
+    Raises:
+        Refusal: when that is too deep.
+    """
     context = copy_context()
+    below = depth() + 1
+    if below > MOST_NESTED:
+        raise Refusal(
+            f"Tool calls are nested more than {MOST_NESTED} deep, and this one was not run: a tool "
+            "that calls itself needs an end.",
+            kind="nesting",
+        )
+    context.run(_depth.set, below)
+    return context
+
+
+def waiting_context() -> Context:
+    """The same, in which it is known that the caller's thread waits."""
+    context = nested_context()
     me = get_ident()
     if me not in waiting_threads():
         context.run(_waiting.set, (*waiting_threads(), me))
