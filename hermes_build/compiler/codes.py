@@ -168,10 +168,13 @@ _ROWS = (
     ("HB8112", "vain-bundle-setting", "error", "A setting for bundles names what is not there."),
     ("HB8113", "compiled-module", "error", "A module for a bundle is compiled code."),
     ("HB8114", "file-by-path", "warning", "A module for a bundle finds files by its own path."),
+    ("HB8115", "module-by-text", "error", "A module for a bundle is named as text to what looks into none."),
+    ("HB8116", "data-undecided", "error", "Which data of a package is read cannot be decided from source."),
     ("HB8117", "code-as-data", "error", "Code is named as data of a bundle."),
+    ("HB8118", "other-process", "warning", "A module for a bundle starts processes that would import from it."),
     ("HB8150", "dependencies-not-pinned", "error", "The dependencies of a bundle cannot be pinned to versions and files."),
     ("HB8151", "dependency-from-place", "error", "A dependency of a bundle is required from a place, or not found as wheels."),
-    ("HB8152", "version-not-usable", "error", "The version of a project is none that a wheel can have."),
+    ("HB8152", "version-not-usable", "error", "A version that a project states is none that a bundle can have."),
 )
 # fmt: on
 

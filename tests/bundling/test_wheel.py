@@ -384,6 +384,14 @@ def test_a_version_that_is_none_is_refused(tmp_path: Path) -> None:
     assert hermes(root, "bundle", "-t", "file", "--no-deps-lock").code == 0
 
 
+def test_pythons_that_are_not_read_where_a_bundle_is_opened_are_refused(tmp_path: Path) -> None:
+    root = program(tmp_path, {"pyproject.toml": PYPROJECT.replace(">=3.11", "===3.11")})
+    for form in ("hermes", "wheel"):
+        done = hermes(root, "bundle", "-t", "file", "--no-deps-lock", "--format", form)
+        assert (done.code, "HB8152" in done.out) == (1, True), done.out + done.err
+        assert "'===3.11'" in done.out
+
+
 @pytest.mark.parametrize(
     ("stated", "version"),
     [("1.0", "1.0"), ("v2.0.RC1", "2.0rc1"), ("1!3.post2+Local.7", "1!3.post2+local.7")],

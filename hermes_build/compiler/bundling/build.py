@@ -23,6 +23,7 @@ from hermes_build.bundle.format import (
     is_name,
     roots_of,
 )
+from hermes_build.bundle.pythons import is_readable
 from hermes_build.bundle.wheel import wheel_entries, wheel_name
 from hermes_build.compiler.bundling.closure import Closure, Outside, follow
 from hermes_build.compiler.bundling.contents import Content, Contents, gather
@@ -106,6 +107,7 @@ def make_bundle(
     find_in_data(contents.data, places, seen)
     find_paths(places, specs, contents.texts, contents.generated, seen)
     dependencies = find_dependencies(project, outside(project, narrowed, closure), seen)
+    judge_python(python_of(project_table(project)), seen)
     if pinned and not seen.has_errors:
         pin(project, dependencies, contents, seen)
     shown = (*found, *visible(seen, contents.texts, project.lint))
@@ -162,6 +164,17 @@ def pin(
     if data is not None:
         contents.files[PYLOCK] = data
         contents.listed[PYLOCK] = File(hexdigest(data), len(data))
+
+
+def judge_python(requires: str, findings: Findings) -> None:
+    """Hold the Pythons that a project is for to what can be read where a bundle is opened."""
+    if not is_readable(requires):
+        findings.add(
+            "HB8152",
+            f"which Python the project is for is stated in no form that is read: {requires!r}",
+            Span("pyproject.toml"),
+            help=("write `requires-python` as comparisons of releases, such as `>=3.11,<4`",),
+        )
 
 
 def python_of(table: Mapping[str, Any]) -> str:
