@@ -9,59 +9,20 @@ import resource
 import shutil
 import signal
 import subprocess
-import sys
-import time
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
 
 from tests.command_line import LOCK, PROGRAM, contents, hermes, process, project, spec, write
+from tests.killing import Runs
 
-KILLS = 20
-TOOLS = 6
+TOOLS = 3
+STEP = 4
+"""Each run is killed so many writes later than the one before it."""
 
-# One process that has imported everything forks a compile for each line that it reads: starting
-# an interpreter and importing the generator would take most of the time.
-COMPILES = """
-import os, sys
-import hermes_build.compiler.emit.generator
-from hermes_build.cli import main
-for line in sys.stdin:
-    child = os.fork()
-    if child == 0:
-        os.setpgid(0, 0)
-        sys.argv = ["hermes-build", *line.split()]
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        main()
-    print(child, flush=True)
-    print(os.waitpid(child, 0)[1], flush=True)
-"""
-
-
-class Compiles:
-    """Starts compiles that are killed after a while."""
-
-    def __init__(self, root: Path) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-c", COMPILES],
-            cwd=root,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-
-    def start(self, *arguments: str) -> int:
-        assert self.process.stdin
-        assert self.process.stdout
-        self.process.stdin.write(" ".join(("compile", *arguments)) + "\n")
-        self.process.stdin.flush()
-        return int(self.process.stdout.readline())
-
-    def status(self) -> int:
-        assert self.process.stdout
-        return os.waitstatus_to_exitcode(int(self.process.stdout.readline()))
+MODULES = ("hermes_build.compiler.emit.generator", "hermes_build.cli.app")
 
 
 def state(number: int) -> dict[str, str]:
@@ -99,63 +60,66 @@ def states(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, bytes]]:
     return found
 
 
-def test_a_compile_killed_at_any_moment_is_repaired_by_the_next(
+def test_a_compile_killed_before_any_of_its_writes_is_repaired_by_the_next(
     tmp_path: Path, states: list[dict[str, bytes]]
 ) -> None:
-    dice = random.Random(20_240_601)
     root = project(tmp_path)
     write(root, {"generated/mine.txt": "mine\n"})
     mine = {"generated/mine.txt": b"mine\n"}
-    compiles = Compiles(root)
-    put(root, 0)
-    compiles.start()
-    assert compiles.status() == 0
-    put(root, 1)
-    before = time.monotonic()
-    compiles.start()
-    assert compiles.status() == 0
-    span = time.monotonic() - before
     half_way = torn = 0
-    try:
-        for kill in range(KILLS):
+    put(root, 1)
+    assert hermes(root, "compile").code == 0
+    with Runs(root, MODULES) as runs:
+        for kill in count():
             target = kill % 2
             put(root, target)
-            child = compiles.start("--no-cache" if kill % 5 == 0 else "--jobs=1")
-            if kill % 3:
-                _wait_for_writing(root, child)
-                time.sleep(dice.uniform(0, 0.003))
-            else:
-                time.sleep(dice.uniform(0, span))
-            with contextlib.suppress(ProcessLookupError):  # it was faster
-                os.killpg(child, signal.SIGKILL)
-            compiles.status()
+            runs.start("compile", "--jobs=1", before_write=1 + STEP * kill)
+            ended = runs.status()
             found = output(root)
             old, new = ({**states[n], **mine} for n in (1 - target, target))
+            if ended == 0:
+                assert found == new
+                break
+            assert ended == -signal.SIGKILL
+            journal = (root / ".hermes-build/journal").exists()
+            assert found in (old, new) or journal
+            half_way += journal
             torn += found not in (old, new)
-            half_way += (root / ".hermes-build/journal").exists()
-            # Whatever was left, `check` says what it is, and the next compile repairs it.
+            # Whatever was left, `check` says what it is, and the next compile repairs it, also
+            # where somebody has taken the change back.
             if kill % 4 == 0:
                 checked = hermes(root, "check", "--no-import")
                 assert checked.code == int(found != new), checked
-            back = target if dice.random() < 0.7 else 1 - target
+            back = target if kill % 3 else 1 - target
             put(root, back)
             done = hermes(root, "compile")
             assert done.code == 0, done
             assert output(root) == {**states[back], **mine}
             assert not (root / ".hermes-build/journal").exists()
-    finally:
-        compiles.process.kill()
-        compiles.process.communicate()
-    assert half_way or torn, "some kills must meet a compile while it writes"
+            if back != target:
+                put(root, target)
+                assert hermes(root, "compile").code == 0
+    assert half_way >= torn >= 3, "kills must meet a compile while it writes"
 
 
-def _wait_for_writing(root: Path, child: int) -> None:
-    """Wait until a compile has announced what it writes, or has ended."""
+def test_a_compile_killed_while_it_works_is_repaired_by_the_next(
+    tmp_path: Path, states: list[dict[str, bytes]]
+) -> None:
+    dice = random.Random(20_240_601)
+    root = project(tmp_path)
+    put(root, 1)
     journal = root / ".hermes-build/journal"
-    with contextlib.suppress(ProcessLookupError):
-        while not journal.exists():
-            os.kill(child, 0)
-            time.sleep(0.0005)
+    with Runs(root, MODULES) as runs:
+        span = runs.span("compile")
+        for kill in range(4):
+            put(root, kill % 2)
+            if kill % 2:
+                after, begun = dice.uniform(0, 0.003), journal.exists
+            else:
+                after, begun = dice.uniform(0, span), lambda: True
+            runs.kill("compile", "--jobs=1", after=after, begun=begun)
+            assert hermes(root, "compile").code == 0
+            assert output(root) == states[kill % 2]
 
 
 def test_two_compiles_at_once_give_what_one_gives(
@@ -169,7 +133,7 @@ def test_two_compiles_at_once_give_what_one_gives(
             for _ in range(2)
         ]
         for one in both:
-            assert one.communicate(timeout=60)[1].split(b"\n")[-2].startswith(b"compiled 6 tools")
+            assert one.communicate(timeout=60)[1].split(b"\n")[-2].startswith(b"compiled 3 tools")
             assert one.returncode == 0
         assert output(root) == states[number]
         assert not list(root.rglob("*.tmp"))
@@ -226,6 +190,7 @@ def test_a_disk_that_is_only_read_can_be_checked_and_not_compiled(
     root = project(small_disk)
     put(root, 0)
     assert hermes(root, "compile").code == 0
+    (root / ".hermes-build/memory.json").unlink()  # as one that another version has written
     remount = ["mount", "-o", "remount,ro", str(small_disk)]
     subprocess.run(remount, check=True)
     for command in (["check"], ["check"], ["lint"], ["compile", "--check"], ["show"]):
@@ -272,28 +237,20 @@ def test_an_interrupt_while_compiling_leaves_the_old_state_or_the_new(
     dice = random.Random(7)
     root = project(tmp_path)
     put(root, 1)
-    compiles = Compiles(root)
-    try:
-        before = time.monotonic()
-        compiles.start()
-        codes = {compiles.status()}
-        span = time.monotonic() - before
-        for number in range(6):
+    codes = set()
+    with Runs(root, MODULES) as runs:
+        span = runs.span("compile")
+        for number in range(4):
             target = number % 2
             put(root, target)
-            child = compiles.start("--no-cache")
-            time.sleep(dice.uniform(0.005, span))
-            with contextlib.suppress(ProcessLookupError):  # it was faster
-                os.kill(child, signal.SIGINT)
-            codes.add(compiles.status())
+            after = dice.uniform(0.005, span)
+            stop = {"after": after, "begun": lambda: True, "send": signal.SIGINT}
+            codes.add(runs.kill("compile", "--no-cache", **stop))
             assert output(root) in (states[target], states[1 - target])
             assert hermes(root, "compile").code == 0
             assert output(root) == states[target]
-        # An interpreter that is ending already dies of the signal itself.
-        assert codes <= {0, 130, -signal.SIGINT}
-    finally:
-        compiles.process.kill()
-        compiles.process.communicate()
+    # An interpreter that is ending already dies of the signal itself.
+    assert codes <= {0, 130, -signal.SIGINT}
 
 
 def test_what_the_old_lock_names_is_all_that_is_ever_deleted(tmp_path: Path) -> None:

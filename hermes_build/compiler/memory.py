@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from dataclasses import astuple, dataclass, field
 from operator import attrgetter
 from pathlib import Path
@@ -79,7 +80,8 @@ class Memory:
                 file.write(json.dumps(data, separators=(",", ":")).encode())
             temporary.replace(self.path)
         except OSError:
-            temporary.unlink(missing_ok=True)
+            with suppress(OSError):  # one that is only read does not even take a removal
+                temporary.unlink(missing_ok=True)
 
     def keep_stub(self, name: str, stub: RememberedStub) -> None:
         """Remember a generated module."""

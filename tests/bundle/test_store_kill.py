@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -18,55 +19,17 @@ from hermes_build.bundle.store import Store
 from hermes_build.bundle.verifying import verify
 from tests.bundle.making import archive, program, whole
 from tests.command_line import PROGRAM, hermes
+from tests.killing import Runs
 
 if sys.platform == "win32":
     pytest.skip("processes are forked and disks mounted here", allow_module_level=True)
 
-KILLS = 40
-
-# One process that has imported everything forks a run for each line that it reads.
-RUNS = """
-import os, sys
-import hermes_build.bundle.store, hermes_build.cli.app, hermes_build.cli.installing
-from hermes_build.cli import main
-for line in sys.stdin:
-    child = os.fork()
-    if child == 0:
-        sys.argv = ["hermes-build", *line.split()]
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        main()
-    print(child, flush=True)
-    print(os.waitpid(child, 0)[1], flush=True)
-"""
-
-
-class Runs:
-    """Starts runs of the command line that are killed after a while."""
-
-    def __init__(self, root: Path) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-P", "-c", RUNS],
-            cwd=root,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-
-    def start(self, *arguments: str) -> int:
-        assert self.process.stdin
-        assert self.process.stdout
-        self.process.stdin.write(" ".join(arguments) + "\n")
-        self.process.stdin.flush()
-        return int(self.process.stdout.readline())
-
-    def status(self) -> int:
-        assert self.process.stdout
-        return os.waitstatus_to_exitcode(int(self.process.stdout.readline()))
-
-    def stop(self) -> None:
-        self.process.kill()
-        self.process.communicate()
+MODULES = (
+    "hermes_build.bundle.store",
+    "hermes_build.cli.app",
+    "hermes_build.cli.installing",
+    "hermes_build.runtime.bundles",
+)
 
 
 def made(folder: Path, result: str, size: int = 400_000) -> Path:
@@ -96,70 +59,88 @@ def litter(store: Store) -> set[str]:
     return found - named - {"installed.json", "lock"}
 
 
-def test_a_run_killed_at_any_moment_leaves_the_old_state_or_the_new(tmp_path: Path) -> None:
-    dice = random.Random(20_261_201)
+def test_a_run_killed_before_any_of_its_writes_leaves_the_old_state_or_the_new(
+    tmp_path: Path,
+) -> None:
+    bundles = [made(tmp_path, name, 1000) for name in ("one", "two", "three")]
+    one, two, three = (verify(path).digest for path in bundles)
+    saved, store = Store(tmp_path / "saved"), Store(tmp_path / "store")
+    for path in bundles[:2]:
+        install(saved, path)
+    into, inside = ("--into", store.folder), ("--in", store.folder)
+    moments = 0
+    with Runs(tmp_path, MODULES) as runs:
+        for wanted, command in (
+            (three, ("install", str(bundles[2]), *into)),
+            (one, ("install", str(bundles[0]), *into)),
+            (one, ("rollback", "small", *inside)),
+            (two, ("gc", "--keep", "0", *inside)),
+        ):
+            for moment in count(1):
+                shutil.rmtree(store.folder, ignore_errors=True)
+                shutil.copytree(saved.folder, store.folder)
+                runs.start(*command, before_write=moment)
+                ended = runs.status()
+                is_whole(store)
+                assert store.find("small").current in (two, wanted)
+                if ended == 0:
+                    assert store.find("small").current == wanted
+                    break
+                assert ended == -signal.SIGKILL
+                moments += bool(litter(store))
+                # The next run succeeds, and nothing of the killed one is left.
+                install(store, bundles[2])
+                assert store.find("small").current == three
+                is_whole(store)
+                assert not litter(store)
+    assert moments >= 4, "kills must meet an archive, a part of one, and one that is to go"
+
+
+def test_the_first_run_of_all_killed_before_any_of_its_writes_is_in_nobodys_way(
+    tmp_path: Path,
+) -> None:
+    path = made(tmp_path, "one", 1000)
     store = Store(tmp_path / "store")
-    bundles = [made(tmp_path, name, 4_000_000) for name in ("one", "two", "three")]
-    digests = {path: verify(path).digest for path in bundles}
-    install(store, bundles[0])
-    runs = Runs(tmp_path)
-    left = 0
-    into = ("--into", store.folder)
-    try:
-        before = time.monotonic()
-        runs.start("install", str(bundles[1]), *into)
-        assert runs.status() == 0
-        span = time.monotonic() - before
-        for kill in range(KILLS):
-            state = store.find("small")
-            target = bundles[kill % 3]
-            if kill % 5 == 4:
-                command = ("rollback", "small", "--to", state.versions[0], "--in", store.folder)
-                wanted = state.versions[0]
-            elif kill % 5 == 3:
-                command = ("gc", "--keep", "0", "--in", store.folder)
-                wanted = state.current
-            else:
-                command = ("install", str(target), *into)
-                wanted = digests[target]
-            child = runs.start(*command)
-            if kill % 2:
-                wait_for_a_part(store, child)
-                time.sleep(dice.uniform(0, 0.002))
-            else:
-                time.sleep(dice.uniform(0, span))
-            with contextlib.suppress(ProcessLookupError):  # it was faster
-                os.kill(child, signal.SIGKILL)
-            runs.status()
-            left += bool(litter(store))
-            assert store.find("small").current in (state.current, wanted)
+    with Runs(tmp_path, MODULES) as runs:
+        for moment in count(1):
+            shutil.rmtree(store.folder, ignore_errors=True)
+            runs.start("install", str(path), "--into", store.folder, before_write=moment)
+            if runs.status() == 0:
+                break
             is_whole(store)
-            # The next run succeeds, and nothing of the killed one is left.
-            done = hermes(tmp_path, "install", str(target), *into)
-            assert done.code == 0, done
-            assert store.find("small").current == digests[target]
+            install(store, path)
             is_whole(store)
             assert not litter(store)
-            if kill % 4 == 0:
-                # So that the next ones are written anew.
-                assert hermes(tmp_path, "gc", "--keep", "0", "--in", store.folder).code == 0
-    finally:
-        runs.stop()
+    assert moment > 4
+
+
+def test_a_run_killed_while_it_writes_leaves_the_old_state(tmp_path: Path) -> None:
+    dice = random.Random(20_261_201)
+    store = Store(tmp_path / "store")
+    bundles = [made(tmp_path, name, 4_000_000) for name in ("one", "two")]
+    digest = install(store, bundles[0])
+    left = 0
+    with Runs(tmp_path, MODULES) as runs:
+        for _ in range(6):
+            command = ("install", str(bundles[1]), "--into", store.folder)
+            runs.kill(*command, after=dice.uniform(0, 0.002), begun=lambda: is_writing(store))
+            left += any(name.endswith(".part") for name in litter(store))
+            is_whole(store)
+            install(store, bundles[0])
+            assert store.find("small").current == digest
+            store.gc(keep=0)
+            assert not litter(store)
     assert left, "some kills must meet a run while it writes"
 
 
-def wait_for_a_part(store: Store, child: int) -> None:
-    """Wait until a run has begun to write, or has ended."""
-    with contextlib.suppress(ProcessLookupError):
-        while not any(name.endswith(".part") for name in litter(store)):
-            os.kill(child, 0)
-            time.sleep(0.0002)
+def is_writing(store: Store) -> bool:
+    return any(name.endswith(".part") for name in litter(store))
 
 
 def test_runs_at_once_all_take_effect(tmp_path: Path) -> None:
     store = Store(tmp_path / "store")
-    bundles = [made(tmp_path, f"version{number}") for number in range(6)]
-    for _ in range(3):
+    bundles = [made(tmp_path, f"version{number}") for number in range(4)]
+    for _ in range(2):
         commands = [["install", str(path), "--into", store.folder] for path in bundles]
         commands += [["gc", "--in", store.folder]] * 2
         running = [
@@ -193,15 +174,12 @@ def test_a_reader_never_sees_a_name_without_its_archive(tmp_path: Path) -> None:
     bundles = [made(tmp_path, name) for name in ("one", "two")]
     for path in bundles:
         install(store, path)
-    runs = Runs(tmp_path)
-    try:
+    with Runs(tmp_path, MODULES) as runs:
         for number in range(10):
             runs.start("install", str(bundles[number % 2]), "--into", store.folder)
             for _ in range(20):
                 assert os.path.isfile(store.path("small"))
             assert runs.status() == 0
-    finally:
-        runs.stop()
 
 
 @pytest.fixture
