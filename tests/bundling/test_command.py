@@ -256,7 +256,8 @@ def test_two_runs_at_once_write_one_bundle(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("tool", ["tell", "say"])
 def test_a_bundle_runs_by_itself(tmp_path: Path, tool: str) -> None:
-    root = program(tmp_path / "p")
+    settings = FILES["pyproject.toml"].replace(">=3.12", ">=3.11")
+    root = program(tmp_path / "p", {"pyproject.toml": settings})
     assert hermes(root, "bundle", *OFFLINE, "-o", str(tmp_path / "x.hermes")).code == 0
     done = process(
         tmp_path, "call", tool, '{"path": "a"}', program=[sys.executable, "-I", "x.hermes"]
