@@ -8,17 +8,18 @@ if TYPE_CHECKING:
 
 
 _MANY = 100
-"""Comparing letter by letter takes some 10 µs a name; of more than these, the likeliest are."""
+"""Comparing letter by letter takes some µs a name; of more than these, the likeliest are."""
+
+_CLOSE = 0.6
+"""The share of the letters of two names that must be common to them."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name closest to ``name``, or None when none is close."""
-    from difflib import get_close_matches  # imported by mistakes only
-
     folded: dict[str, str] = {}
     for one in known:
         folded.setdefault(one.casefold().replace("-", "_"), one)
-    # Names are short; a longer text is no misspelling, and comparing it would take seconds.
+    # Names are short; a longer text is no misspelling, and comparing it would take a while.
     wanted = name[:100].casefold().replace("-", "_")
     likely: Iterable[str] = folded
     if len(folded) > _MANY:
@@ -27,5 +28,38 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
         pairs = set(pairwise(wanted))
         likely = nlargest(_MANY, folded, lambda one: len(pairs.intersection(pairwise(one))))
-    found = get_close_matches(wanted, likely, n=1, cutoff=0.6)
-    return folded[found[0]] if found else None
+    best, found = _CLOSE, None
+    for one in likely:
+        letters = len(one) + len(wanted)
+        # No more letters are in the same order in both than are in both at all.
+        if not letters or 2 * sum(map(one.__contains__, wanted)) / letters < best:
+            continue
+        ratio = 2 * _common(one, wanted) / letters
+        if ratio > best or (ratio == best and (found is None or one > found)):
+            best, found = ratio, one
+    return None if found is None else folded[found]
+
+
+def _common(one: str, other: str) -> int:
+    """How many letters two words have in common, by the measure of Ratcliff and Obershelp.
+
+    Those are the letters of the longest stretch that stands in both, and by the same rule those of
+    what is before it in both, and of what is behind it.
+    """
+    found, waiting = 0, [(one, other)]
+    while waiting:
+        one, other = waiting.pop()
+        size, start, length, stretch = len(one), 0, 0, ""
+        for begin in range(size):
+            end = begin + length + 1
+            while end <= size and (longer := one[begin:end]) in other:
+                start, length, stretch = begin, length + 1, longer
+                end += 1
+        if length:
+            found += length
+            end, at = start + length, other.index(stretch)
+            if start and at:
+                waiting.append((one[:start], other[:at]))
+            if end < size and at + length < len(other):
+                waiting.append((one[end:], other[at + length :]))
+    return found
