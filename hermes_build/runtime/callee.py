@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hermes_build.runtime.result import deliver
+from hermes_build.runtime.result import deliver, tool_error
 from hermes_build.runtime.validation import Arguments, Output
 
 TYPE_CHECKING = False
@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hermes_build.runtime.dynamic import DynamicArguments
+    from hermes_build.runtime.errors import Refusal
     from hermes_build.runtime.registry import ToolRegistry
     from hermes_build.runtime.shapes import Binding
 
@@ -78,6 +79,10 @@ class Callee:
             if changes_validation(record):
                 return DynamicArguments(registry, record)
         return Arguments(self.name, record["schema"]["parameters"])
+
+    def refuse(self, refusal: Refusal) -> str:
+        """What a model gets for a call that is refused."""
+        return tool_error(refusal.message, **refusal.fields)
 
     def deliver(self, result: Any) -> Any:
         """The result as a model gets it; see `hermes_build.runtime.result.deliver`."""

@@ -66,7 +66,8 @@ def call(self: ToolRegistry | Session, /, name: str, args: Any = None, **context
         return tool.shorten(tool.deliver(result), str(context.get("tool_call_id") or ""))
     except Refusal as refusal:
         try:
-            return _refused(refusal)
+            assert tool is not None  # without one, the pipeline answers
+            return tool.refuse(refusal)
         except KeyboardInterrupt:
             raise
         except BaseException:  # a handler's own, with fields that JSON cannot hold
@@ -231,12 +232,6 @@ class _Unobserved:
 
 
 _UNOBSERVED = _Unobserved()
-
-
-def _refused(refusal: Refusal) -> str:
-    from hermes_build.runtime.result import tool_error
-
-    return tool_error(refusal.message, **refusal.fields)
 
 
 def _failed(call: Call, error: BaseException) -> Any:

@@ -90,11 +90,15 @@ class Refusal(Exception):
     callers of the registry never see it.
     """
 
+    __slots__ = ("fields", "kind", "message")
+
     def __init__(self, message: str, kind: str = "refused", **fields: object) -> None:
         self.message = message
         self.kind = kind
         self.fields = fields
-        super().__init__(message)
+
+    def __str__(self) -> str:
+        return self.message
 
 
 def unavailable(tool: str, missing: tuple[str, ...]) -> Refusal:

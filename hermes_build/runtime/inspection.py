@@ -7,6 +7,7 @@ is left when the walk is over.
 from __future__ import annotations
 
 from math import isfinite
+from operator import is_
 
 from hermes_build.runtime.errors import Refusal
 from hermes_build.runtime.problems import place
@@ -14,7 +15,7 @@ from hermes_build.runtime.result import utf8
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from typing import Any
 
 MAX_DEPTH = 200
@@ -25,12 +26,17 @@ _PLAIN = frozenset({int, bool, type(None)})
 
 def _is_plain(value: dict[Any, Any]) -> bool:
     """Whether a look at an object finds nothing to do, and nothing within it to look at."""
-    for key, one in value.items():
-        if key.__class__ is not str or not key.isascii():
+    for one in value.values():
+        kind = one.__class__
+        if kind is str:
+            if not one.isascii():
+                return False
+        elif kind not in _PLAIN:
             return False
-        if one.__class__ not in _PLAIN and (one.__class__ is not str or not one.isascii()):
-            return False
-    return True
+    try:
+        return "".join(value).isascii()
+    except TypeError:  # a key that is no text
+        return False
 
 
 class Look:
@@ -54,30 +60,40 @@ class Look:
         """
         if isinstance(value, str):
             return utf8(value)
-        if value.__class__ is dict and _is_plain(value):
-            self.values += len(value)
-            return value
+        if isinstance(value, dict):
+            if value.__class__ is dict and _is_plain(value):
+                self.values += len(value)
+                return value
+            return self._object(value, depth)
+        if isinstance(value, (list, tuple)):
+            self._enter(value, depth)
+            elements = [
+                one if one.__class__ in _PLAIN else self.at(one, depth + 1) for one in value
+            ]
+            return value if all(map(is_, elements, value)) else elements
         if isinstance(value, float):
             self.saw_floats = True
             self.saw_no_number = self.saw_no_number or not isfinite(value)
-            return value
-        if not isinstance(value, dict | list | tuple):
-            return value
+        return value
+
+    def _object(self, value: dict[Any, Any], depth: int) -> dict[Any, Any]:
+        self._enter(value, depth)
+        items = {
+            key if key.__class__ is str and key.isascii() else self.at(key, depth): one
+            if one.__class__ in _PLAIN or (one.__class__ is str and one.isascii())
+            else self.at(one, depth + 1)
+            for key, one in value.items()
+        }
+        if len(items) != len(value) or not all(map(is_, items, value)):
+            return items
+        return value if all(map(is_, items.values(), value.values())) else items
+
+    def _enter(self, value: Collection[Any], depth: int) -> None:
         self.values += len(value)
         if depth > MAX_DEPTH:
             raise Refusal(
                 f"Arguments are nested more than {MAX_DEPTH} levels deep.", "invalid_arguments"
             )
-        if isinstance(value, dict):
-            items = {self.at(k, depth): self.at(v, depth + 1) for k, v in value.items()}
-            changed = any(
-                new is not old or key is not before
-                for (key, new), (before, old) in zip(items.items(), value.items(), strict=False)
-            ) or len(items) != len(value)
-            return items if changed else value
-        elements = [self.at(one, depth + 1) for one in value]
-        same = all(a is b for a, b in zip(elements, value, strict=True))
-        return value if same else elements
 
 
 def no_numbers(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[str]:

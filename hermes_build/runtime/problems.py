@@ -6,13 +6,17 @@ with the value, which may be a whole file. These are for whoever has to mend the
 
 from __future__ import annotations
 
+from functools import cache
 from json import JSONEncoder
+from json.encoder import encode_basestring
 
+from hermes_build.nearest import nearest
+from hermes_build.runtime.pointers import escape, lookup
 from hermes_build.runtime.result import utf8
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Any
 
 _SHOWN = 5
@@ -31,6 +35,14 @@ _MEMBERS = 20
 """How many members of an enum are listed."""
 
 _encode: Callable[[Any], str] = JSONEncoder(ensure_ascii=False).encode
+
+# What the encoder would say, without the some µs that it takes to set out.
+_QUICK: dict[type, Callable[[Any], str]] = {
+    str: encode_basestring,
+    int: repr,
+    bool: lambda value: "true" if value else "false",
+    type(None): lambda _: "null",
+}
 
 _TYPES = {
     "array": "a list",
@@ -54,40 +66,50 @@ _ABOUT_NAMES = frozenset(
         "propertyNames",
     }
 )
-_DEMANDS: dict[str, Callable[[dict[str, Any]], str]] = {
-    "type": lambda kind: f"must be {_either(_TYPES[one] for one in _ordered(kind['types']))}",
-    "enum": lambda kind: f"must be {_members(kind['options'])}",
-    "const": lambda kind: f"must be {shorten(kind['expected_value'])}",
-    "minimum": lambda kind: f"must be at least {kind['limit']}",
-    "maximum": lambda kind: f"must be at most {kind['limit']}",
-    "exclusiveMinimum": lambda kind: f"must be more than {kind['limit']}",
-    "exclusiveMaximum": lambda kind: f"must be less than {kind['limit']}",
-    "multipleOf": lambda kind: f"must be a multiple of {kind['multiple_of']}",
-    "minLength": lambda kind: f"must have at least {_counted(kind['limit'], 'character')}",
-    "maxLength": lambda kind: f"must have at most {_counted(kind['limit'], 'character')}",
-    "minItems": lambda kind: f"must have at least {_counted(kind['limit'], 'item')}",
-    "maxItems": lambda kind: f"must have at most {_counted(kind['limit'], 'item')}",
-    "minProperties": lambda kind: f"must have at least {_counted(kind['limit'], 'property')}",
-    "maxProperties": lambda kind: f"must have at most {_counted(kind['limit'], 'property')}",
+
+
+@cache
+def _kinds(names: tuple[str, ...]) -> str:
+    # The validator names types in an order of its own; null is the afterthought that it is.
+    *most, last = [_TYPES[one] for one in sorted(names, key=lambda one: (one == "null", one))]
+    return f"{', '.join(most)} or {last}" if most else last
+
+
+_DEMANDS: dict[str, Callable[[Any], str]] = {
+    "type": lambda kind: f"must be {_kinds(tuple(kind.types))}",
+    "enum": lambda kind: f"must be {_members(kind.options)}",
+    "const": lambda kind: f"must be {shorten(kind.expected_value)}",
+    "minimum": lambda kind: f"must be at least {kind.limit}",
+    "maximum": lambda kind: f"must be at most {kind.limit}",
+    "exclusiveMinimum": lambda kind: f"must be more than {kind.limit}",
+    "exclusiveMaximum": lambda kind: f"must be less than {kind.limit}",
+    "multipleOf": lambda kind: f"must be a multiple of {kind.multiple_of}",
+    "minLength": lambda kind: f"must have at least {_counted(kind.limit, 'character')}",
+    "maxLength": lambda kind: f"must have at most {_counted(kind.limit, 'character')}",
+    "minItems": lambda kind: f"must have at least {_counted(kind.limit, 'item')}",
+    "maxItems": lambda kind: f"must have at most {_counted(kind.limit, 'item')}",
+    "minProperties": lambda kind: f"must have at least {_counted(kind.limit, 'property')}",
+    "maxProperties": lambda kind: f"must have at most {_counted(kind.limit, 'property')}",
     # The library gives up on a text that a pattern with a look-around would search for ages.
     "pattern": lambda kind: (
-        f"must match the pattern {shorten(kind['pattern'])}"
-        if "pattern" in kind
+        f"must match the pattern {shorten(kind.pattern)}"
+        if hasattr(kind, "pattern")
         else "must match its pattern, and takes too long to compare with it"
     ),
     "uniqueItems": lambda _: "must not hold the same item twice",
     "contains": lambda _: "must hold as many items as its `contains` asks for",
-    "not": lambda kind: f"must not fit {shorten(kind['schema'])}",
+    "not": lambda kind: f"must not fit {shorten(kind.schema)}",
     "falseSchema": lambda _: "must not be given",
 }
 
 
-def tell(problems: Iterable[Any], schema: Any) -> str:
+def tell(problems: Iterable[Any], schema: Any, sent: Any) -> str:
     """The first problems that a validator (masked as ``the value``) found, and how many more.
 
     Args:
         problems: the validator's errors.
-        schema: what it validates, for the names that a misspelt one may have been meant to be.
+        schema: what it validates by, for the names that a misspelt one may have been meant to be.
+        sent: the value, without the defaults that were filled in before it was validated.
     """
     shown: list[str] = []
     more = 0
@@ -95,13 +117,13 @@ def tell(problems: Iterable[Any], schema: Any) -> str:
         if len(shown) > _SHOWN:
             more += 1
         else:
-            shown += _sentences(one, schema)
+            shown += _sentences(one, schema, sent)
     if len(shown) > _SHOWN:
         shown[_SHOWN:] = [f"and {more + len(shown) - _SHOWN} more"]
     return utf8("; ".join(shown))
 
 
-def place(path: Iterable[str | int]) -> str:
+def place(path: Sequence[str | int]) -> str:
     """Where a value stands: ``a.b[2]``; empty for the root."""
     text = ""
     for one in path:
@@ -112,10 +134,10 @@ def place(path: Iterable[str | int]) -> str:
 def shorten(value: Any) -> str:
     """A value as JSON, cut to what a message can carry."""
     try:
-        text = _encode(value)
+        text = _QUICK.get(value.__class__, _encode)(value)
     except (TypeError, ValueError, RecursionError):
         return f"a value of type {type(value).__name__}"
-    return shorten_text(text)
+    return text if len(text) <= _VALUE_CHARS else shorten_text(text)
 
 
 def shorten_text(text: Any, limit: int = _VALUE_CHARS) -> str:
@@ -126,19 +148,20 @@ def shorten_text(text: Any, limit: int = _VALUE_CHARS) -> str:
     return f"{whole[:limit]}… ({len(whole) - limit} more characters)"
 
 
-def _sentences(error: Any, schema: Any) -> list[str]:
+def _sentences(error: Any, schema: Any, sent: Any) -> list[str]:
     """One problem; where a single branch of a union was meant, that branch's problems instead."""
-    name = error.kind.name
+    kind = error.kind
+    name = kind.name
     if name in ("anyOf", "oneOf"):
-        meant = [one for one in error.kind.as_dict()["context"] if one and _was_meant(one, error)]
+        meant = [one for one in kind.context if one and _was_meant(one, error)]
         if len(meant) == 1:
-            return [sentence for one in meant[0] for sentence in _sentences(one, schema)]
-    where = place(error.instance_path)
-    demand = _demand(error, name, schema)
-    if name != "additionalProperties":  # its end is the hint
+            return [sentence for one in meant[0] for sentence in _sentences(one, schema, sent)]
+    demand = _demand(error, kind, name, schema, sent)
+    if len(demand) > _MESSAGE_CHARS and name != "additionalProperties":  # its end is the hint
         demand = shorten_text(demand, _MESSAGE_CHARS)
     if name not in _ABOUT_NAMES:
-        demand += f", but is {_described(error.instance)}"
+        demand = f"{demand}, but is {_described(error.instance)}"
+    where = place(error.instance_path)
     return [f"{where}: {demand}" if where else demand]
 
 
@@ -147,43 +170,52 @@ def _was_meant(branch: list[Any], error: Any) -> bool:
     return not any(one.kind.name in _IDENTITY and list(one.instance_path) == here for one in branch)
 
 
-def _demand(error: Any, name: str, schema: Any) -> str:
+def _demand(error: Any, kind: Any, name: str, schema: Any, sent: Any) -> str:
     words = _DEMANDS.get(name)
     if words is not None:
-        return words(error.kind.as_dict())
+        return words(kind)
     if name in ("anyOf", "oneOf"):
-        return _union(error, schema)
+        return _union(error, schema, sent)
     if name == "additionalProperties":
-        return _unexpected(error, error.kind.as_dict()["unexpected"], schema)
+        return _unexpected(error, kind.unexpected, schema, sent)
     if name == "propertyNames":
-        inner = error.kind.as_dict()["error"]
-        return f"the name {shorten(inner.instance)} {_demand(inner, inner.kind.name, schema)}"
+        inner = kind.error
+        demand = _demand(inner, inner.kind, inner.kind.name, schema, sent)
+        return f"the name {shorten(inner.instance)} {demand}"
     return str(error.message)
 
 
-def _unexpected(error: Any, names: list[str], schema: Any) -> str:
+def _unexpected(error: Any, names: list[str], schema: Any, sent: Any) -> str:
     """Which properties there may not be, and which ones they were most likely meant to be."""
-    from hermes_build.nearest import nearest
-    from hermes_build.runtime.pointers import escape, lookup
-
-    path = [escape(str(one)) for one in error.schema_path[:-1]]
-    parent = lookup(schema, "".join(f"/{one}" for one in path))
+    path = error.schema_path[:-1]
+    parent = lookup(schema, "".join(f"/{escape(str(one))}" for one in path)) if path else schema
     properties = parent.get("properties", {}) if isinstance(parent, dict) else {}
     # A property that is there already was not misspelt.
-    free = [one for one in properties if one not in error.instance]
-    near = {one: nearest(one, free) for one in names[:_SHOWN]}
-    meant = {one: found for one, found in near.items() if found}
+    there = _at(sent, error.instance_path)
+    free = [one for one in properties if one not in there]
+    shown = names[:_SHOWN] if free else ()
+    meant = [(one, found) for one in shown if (found := nearest(one, free))]
     if meant and len(names) == 1:
-        hint = f", did you mean '{meant[names[0]]}'?"
+        hint = f", did you mean '{meant[0][1]}'?"
     elif meant:
-        pairs = [f"'{found}' for {_quoted(one)}" for one, found in meant.items()]
-        hint = f", did you mean {' and '.join(pairs)}?"
+        pairs = " and ".join([f"'{found}' for {_quoted(one)}" for one, found in meant])
+        hint = f", did you mean {pairs}?"
     elif isinstance(parent, dict) and "patternProperties" not in parent:
         hint = f"; there are only {_listed([*properties])}" if properties else "; there are none"
     else:
         hint = ""
     verb = "was" if len(names) == 1 else "were"
     return f"Additional properties are not allowed ({_listed(names)} {verb} unexpected{hint})"
+
+
+def _at(sent: Any, path: list[str | int]) -> Any:
+    """The object that was sent where a problem is; nothing where it was a default."""
+    for one in path:
+        try:
+            sent = sent[one]
+        except (LookupError, TypeError):
+            return ()
+    return sent
 
 
 def _listed(names: list[str]) -> str:
@@ -193,36 +225,33 @@ def _listed(names: list[str]) -> str:
 
 
 def _quoted(name: str) -> str:
-    return f"'{shorten_text(name, _NAME_CHARS)}'"
+    return f"'{name if len(name) <= _NAME_CHARS else shorten_text(name, _NAME_CHARS)}'"
 
 
-def _union(error: Any, schema: Any) -> str:
+def _union(error: Any, schema: Any, sent: Any) -> str:
     """What each branch wanted, in one sentence where all of them speak of the value itself."""
     here = list(error.instance_path)
-    branches = [one[0] for one in error.kind.as_dict()["context"] if one]
+    branches = [one[0] for one in error.kind.context if one]
     if not branches:
         return "must fit one of its alternatives only"
     if all(one.kind.name == "type" and list(one.instance_path) == here for one in branches):
-        kinds = dict.fromkeys(kind for one in branches for kind in one.kind.as_dict()["types"])
-        return f"must be {_either(_TYPES[one] for one in _ordered(kinds))}"
+        kinds = dict.fromkeys(kind for one in branches for kind in one.kind.types)
+        return f"must be {_kinds(tuple(kinds))}"
     wanted = []
     for one in branches:
         inner = place(list(one.instance_path)[len(here) :])
-        demand = _demand(one, one.kind.name, schema)
+        demand = _demand(one, one.kind, one.kind.name, schema, sent)
         wanted.append(f"{inner}: {demand}" if inner else demand)
     return f"must fit one of its alternatives ({'; '.join(dict.fromkeys(wanted))})"
 
 
-def _ordered(kinds: Iterable[str]) -> list[str]:
-    # The validator names types in an order of its own; null is the afterthought that it is.
-    return sorted(kinds, key=lambda one: (one == "null", one))
-
-
 def _members(options: list[Any]) -> str:
     shown: list[str] = []
+    room = _MESSAGE_CHARS - 40
     for one in options[:_MEMBERS]:
         text = shorten(one)
-        if shown and sum(map(len, shown)) + len(text) > _MESSAGE_CHARS - 40:
+        room -= len(text)
+        if shown and room < 0:
             break
         shown.append(text)
     left = len(options) - len(shown)
@@ -232,14 +261,10 @@ def _members(options: list[Any]) -> str:
     return listed if len(shown) == 1 else f"one of {listed}"
 
 
-def _either(parts: Iterable[str]) -> str:
-    *most, last = parts
-    return f"{', '.join(most)} or {last}" if most else last
-
-
 def _counted(number: int, noun: str) -> str:
-    plural = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
-    return f"{number} {noun if number == 1 else plural}"
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number} {noun[:-1]}ies" if noun.endswith("y") else f"{number} {noun}s"
 
 
 def _described(value: Any) -> str:

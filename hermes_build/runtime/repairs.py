@@ -39,7 +39,7 @@ from hermes_build.runtime.subschemas import Subschemas
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator
+    from collections.abc import Container
     from typing import Any
 
     from hermes_build.runtime.admitted import Place
@@ -92,7 +92,7 @@ class _Attempt:
         self._parts = parts
         self._names = names
         self._left = _MOST_STEPS
-        self._seen: set[str] = set()
+        self._places: dict[str, Place] = {}
         self._compiled: set[str] = set()
         # The value stands beside its repair so that its `id` is no other's meanwhile.
         self._known: dict[tuple[str, int], tuple[Any, Any]] = {}
@@ -111,56 +111,63 @@ class _Attempt:
             if kind not in ("array", "object"):
                 return value
             return self._within(place, value, depth, wrapped)
-        readings = list(self._readings(place, kind, value, depth, wrapped))
+        readings = self._readings(place, kind, value, depth, wrapped)
         if len(readings) == 1:
             return readings[0]
-        return next((one for one in readings if self._fits(pointer, one)), value)
+        for one in readings:
+            if self._fits(pointer, one):
+                return one
+        return value
 
     def _place(self, pointer: str) -> Place:
-        place = self._parts.place(pointer)
+        place = self._places.get(pointer)
         cost = 1
-        if pointer not in self._seen:
-            self._seen.add(pointer)
+        if place is None:
+            place = self._places[pointer] = self._parts.place(pointer)
             cost = place.cost
         self._spend(cost)
         return place
 
     def _readings(
         self, place: Place, kind: str, value: Any, depth: int, wrapped: frozenset[str]
-    ) -> Iterator[Any]:
+    ) -> list[Any]:
         """What a value of a kind that is not admitted may be read as, repaired within."""
         wanted = place.kinds.names
+        readings = []
         if kind == "string":
             for reading in self._readings_of_text(wanted, value):
                 inner = isinstance(reading, list | dict)
-                yield self._within(place, reading, depth + 1) if inner else reading
+                readings.append(self._within(place, reading, depth + 1) if inner else reading)
         if "array" not in wanted or kind in ("null", "array") or place.pointer in wrapped:
-            return
+            return readings
         wrapped |= {place.pointer}
         own = False
         if is_collapsed(value):
             own = self._elements_have_item(place, set())
             if not own:
-                yield self._uncollapsed(place, value, depth)
+                readings.append(self._uncollapsed(place, value, depth))
         if kind != "string" or not (value in ("", "null") or is_listlike(value)):
-            yield self._within(place, [value], depth + 1, wrapped)
+            readings.append(self._within(place, [value], depth + 1, wrapped))
         if own:
-            yield self._uncollapsed(place, value, depth)
+            readings.append(self._uncollapsed(place, value, depth))
+        return readings
 
-    def _readings_of_text(self, wanted: frozenset[str], text: str) -> Iterator[Any]:
+    def _readings_of_text(self, wanted: frozenset[str], text: str) -> list[Any]:
+        readings: list[Any] = []
         if "null" in wanted and text == "null":
-            yield None
+            readings.append(None)
         if "boolean" in wanted and (truth := as_boolean(text)) is not None:
-            yield truth
+            readings.append(truth)
         if "integer" in wanted or "number" in wanted:
             number = as_number(text, whole="number" not in wanted)
             if number is not None:
-                yield number
+                readings.append(number)
         if "array" in wanted or "object" in wanted:
             self._spend(min(len(text), MOST_TEXT) // 1_000)
             container = as_container(text)
             if container is not None and kind_of(container) in wanted:
-                yield container
+                readings.append(container)
+        return readings
 
     def _uncollapsed(self, place: Place, value: dict[str, Any], depth: int) -> Any:
         inner = value["item"]

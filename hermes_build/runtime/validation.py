@@ -40,6 +40,9 @@ _TOO_MANY = "they do not fit its schema, in more ways than can be listed; send f
 
 _OF_KINDS = frozenset({"type", "enum", "const", "anyOf", "oneOf", "falseSchema"})
 
+_WORDS = frozenset({"null", "true", "false"})
+_JSON_STARTS = frozenset("-0123456789[{ \t\n\r")
+
 _KIND = "invalid_arguments"
 
 
@@ -151,7 +154,7 @@ class Arguments:
             raise self._invalid(f"not JSON ({error})") from None
         if errors is None:
             raise self._invalid(_TOO_MANY)
-        told = tell(errors, self._schema)
+        told = tell(errors, self._schema, value)
         raise self._invalid(f"{told}; and there may be more" if many else told)
 
     def _fitting(self, value: dict[str, Any], filled: dict[str, Any]) -> dict[str, Any] | None:
@@ -232,16 +235,31 @@ def _repairable(errors: list[Any]) -> set[str | int] | None:
     """The properties at the root of which a value of another kind may stand; None for any of them.
 
     A value of a kind that is not admitted is told by one of these errors, or by one of a union that
-    is about it or about what it is in. Other errors are beyond repair.
+    is about it or about what it is in. Other errors are beyond repair, and so is a value that no
+    rule of `hermes_build.runtime.repairs` reads as what is wanted: most of what models get wrong.
     """
     names: set[str | int] = set()
     for one in errors:
-        if one.kind.name in _OF_KINDS:
+        kind = one.kind
+        name = kind.name
+        if name in _OF_KINDS:
             path = one.instance_path
             if not path:
                 return None
-            names.add(path[0])
+            if len(path) > 1 or _may_be_read(name, kind, one.instance):
+                names.add(path[0])
     return names
+
+
+def _may_be_read(name: str, kind: Any, value: Any) -> bool:
+    """Whether a value that is refused for its kind may be read as one that is wanted."""
+    if name == "enum" and all(isinstance(one, str) for one in kind.options):
+        return False  # text is what is read, and never what comes of it
+    if name != "type" or "array" in (wanted := kind.types):
+        return True
+    if not isinstance(value, str) or wanted == ["string"]:
+        return False
+    return value[:1] in _JSON_STARTS or value[:6].lower() in _WORDS
 
 
 def _never(_: object) -> bool:
@@ -262,4 +280,4 @@ class Output:
 
     def problems(self, value: Any) -> str:
         """What is wrong with a value that does not fit, in words."""
-        return tell(self._validator.iter_errors(value), self._schema)
+        return tell(self._validator.iter_errors(value), self._schema, value)

@@ -125,6 +125,20 @@ def test_a_misspelt_property_is_told_beside_the_one_that_was_meant(make: Make) -
     assert ": o: Additional properties are not allowed ('dept' was unexpected, did you" in message
 
 
+def test_a_misspelt_property_that_has_a_default_is_told_as_well(make: Make) -> None:
+    inner = {"properties": {"depth": {"default": 1}}, "additionalProperties": False}
+    properties = {"limit": {"type": "integer", "default": 500}, "o": inner, "r": inner}
+    properties["r"] = {**inner, "default": {}}
+    parameters = {"type": "object", "properties": properties, "additionalProperties": False}
+    call = make(echo, parameters).call
+    assert "('limt' was unexpected, did you mean 'limit'?)" in error_of(call("t", {"limt": 1}))
+    message = error_of(call("t", {"o": {"dept": 1}, "limt": 1}))
+    assert "('dept' was unexpected, did you mean 'depth'?)" in message
+    # What was sent itself was not misspelt.
+    message = error_of(call("t", {"limit": 1, "limt": 1}))
+    assert "there are only 'limit', 'o', 'r'" in message
+
+
 def test_a_flood_of_unexpected_names_makes_a_short_message(make: Make) -> None:
     parameters = {"type": "object", "properties": {}, "additionalProperties": False}
     names = {f"{'x' * 1_000}{index}": 1 for index in range(500)}

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from jsonschema_rs import Draft202012Validator
 
 from hermes_build.runtime.errors import Refusal
+from hermes_build.runtime.repairs import Repairer
 from hermes_build.runtime.validation import Arguments
 
 _properties = settings(
@@ -202,6 +203,8 @@ def _check(schema: Any, args: Any) -> None:
         got = None
     assert repr(args) == repr(before)
     if got is None:
+        # Nor does what comes of a repair that is not told where to look.
+        assert not Draft202012Validator(schema).is_valid(Repairer(schema).repair(args))
         return
     assert Draft202012Validator(schema).is_valid(got)
     if isinstance(args, dict) and Draft202012Validator(schema).is_valid(args):
