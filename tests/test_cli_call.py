@@ -19,6 +19,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "fail": ("raise ValueError('no such file')",),
         "leave": ("raise SystemExit(7)",),
         "print_too": ("print('noise')", "return 'signal'"),
+        "deep": ("return '{\"a\":' * 9_000 + '1' + '}' * 9_000",),
     }
     files = {"handlers/__init__.py": "", "tool_specs/outside.yaml": spec("outside")}
     for name, body in bodies.items():
@@ -84,6 +85,28 @@ def test_arguments_that_are_no_json_decide_nothing(compiled: Path, text: str) ->
     done = hermes(compiled, "call", "read_file", text)
     assert (done.code, done.out) == (2, "")
     assert done.err.startswith("Error: the arguments are not JSON: ")
+
+
+def test_a_name_that_stands_twice_in_one_object_decides_nothing(compiled: Path) -> None:
+    done = hermes(compiled, "call", "read_file", '{"path": "x", "path": "y"}')
+    assert (done.code, done.out) == (2, "")
+    assert "the name 'path' stands twice" in done.err
+
+
+def test_a_word_without_quotes_is_neither_arguments_nor_a_bundles_tool(
+    compiled: Path, tmp_path: Path
+) -> None:
+    env = {"XDG_DATA_HOME": str(tmp_path)}
+    for folder, said in ((compiled, "the arguments are not JSON"), (tmp_path, "no hermes-build project")):
+        done = process(folder, "call", "read_file", "Ada", env=env)
+        assert (done.code, done.out) == (2, "")
+        assert said in done.err
+        assert "no bundle `read_file` is installed" in done.err
+
+
+def test_an_answer_of_deep_json_is_printed_like_any_other(compiled: Path) -> None:
+    done = hermes(compiled, "call", "deep", '{"path": "x"}')
+    assert (done.code, done.out[:5], done.err) == (0, '{"a":', "")
 
 
 def test_arguments_are_read_from_standard_input_as_utf8(compiled: Path) -> None:

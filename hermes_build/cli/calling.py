@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import importlib
-import json
-import math
 import os
 import sys
-from typing import Any, NoReturn
+from typing import Any
 
 import click
 
-from hermes_build.cli.opening import is_bundle, run_bundle
+from hermes_build.cli.opening import is_bundle, is_installed, run_bundle
 from hermes_build.cli.present import Undecided, project_option, say, sound_project
 from hermes_build.cli.trusting import Trust, trust_options
 from hermes_build.compiler.project import Project
 from hermes_build.ir import is_name
+from hermes_build.runtime.decoding import decode
+from hermes_build.runtime.standalone import is_error, shown
 
 
 @click.command("call")
@@ -31,48 +31,42 @@ def call_command(words: tuple[str, ...], trust: Trust, start: str) -> int:
     With BUNDLE, a file that `bundle` made, a folder, or the name of an installed one, its tool is
     called, once it is verified.
     """
-    if len(words) == 3 or is_bundle(words[0]) or (len(words) == 2 and is_name(words[1])):
+    named = len(words) == 2 and is_name(words[1])
+    if len(words) == 3 or is_bundle(words[0]) or (named and is_installed(words[0])):
         return run_bundle(words[0], ["call", *words[1:]], trust)
     if len(words) > 3:
         raise click.UsageError("there is at most a bundle, a tool, and its arguments in quotes")
     if trust.paths or trust.required:
         raise click.UsageError("keys are for a bundle: name it before the tool")
     tool, arguments = words[0], words[1] if len(words) == 2 else "{}"
-    project = sound_project(start)
-    args = _json(sys.stdin.buffer.read() if arguments == "-" else arguments)
+    try:
+        project = sound_project(start)
+        args = _arguments(sys.stdin.buffer.read() if arguments == "-" else arguments)
+    except Undecided as error:
+        if not named:
+            raise
+        raise Undecided(f"{error}; and no bundle `{tool}` is installed") from error
     registry = open_registry(project)
     result = registry.call(tool, args)
-    failed = _is_error(result)
+    failed = is_error(result)
     if failed:
         _refuse_broken_module(project, registry, tool)
-    text = result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, indent=2)
-    click.echo(text)
+    click.echo(shown(result))
     if failed and registry.find(tool) is None and (hint := _uncompiled(project, tool)):
         say(f"hint: {hint}")
     return int(failed)
 
 
-def _json(text: str | bytes) -> Any:
-    """Read JSON as the standard has it, which knows no NaN and no infinities.
+def _arguments(text: str | bytes) -> Any:
+    """Read the arguments of a call.
 
     Raises:
-        Undecided: it is not JSON.
+        Undecided: they are not JSON.
     """
     try:
-        return json.loads(text, parse_constant=_no_constant, parse_float=_finite)
-    except (ValueError, RecursionError) as error:
+        return decode(text)
+    except ValueError as error:
         raise Undecided(f"the arguments are not JSON: {error}") from error
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON value")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if math.isinf(number):
-        raise ValueError(f"{text[:40]} is larger than any number that a program can hold")
-    return number
 
 
 def open_registry(project: Project) -> Any:
@@ -145,12 +139,3 @@ def _uncompiled(project: Project, tool: str) -> str | None:
             place = f"{one.place.path}:{one.place.line}"
             return f"{place} declares `{tool}`, and is not compiled yet: run `hermes-build compile`"
     return None
-
-
-def _is_error(result: Any) -> bool:
-    if isinstance(result, str) and result.startswith("{"):
-        try:
-            result = json.loads(result)
-        except ValueError:
-            return False
-    return isinstance(result, dict) and "error" in result

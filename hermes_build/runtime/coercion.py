@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from json import JSONDecoder, dumps
+from json import dumps
 from math import isinf
 
+from hermes_build.runtime.decoding import DECODER
 from hermes_build.runtime.problems import place, shorten
 from hermes_build.runtime.result import utf8
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import Any, NoReturn
+    from typing import Any
 
 MOST_TEXT = 10_000_000
 """Characters of a text that is read as JSON."""
@@ -174,33 +175,10 @@ def _parse(text: str) -> tuple[Any, int]:
         raise ValueError(f"it is longer than {MOST_TEXT} characters")
     start = len(text) - len(text.lstrip(_SPACE))
     try:
-        value, end = _DECODER.raw_decode(text, start)
+        value, end = DECODER.raw_decode(text, start)
         if "\\u" in text:  # an escape may have spelt half a character, which is not handed on
-            value = _DECODER.decode(utf8(dumps(value, ensure_ascii=False)))
+            value = DECODER.decode(utf8(dumps(value, ensure_ascii=False)))
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
     rest = text[end:]
     return value, end + len(rest) - len(rest.lstrip(_SPACE))
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in found if names.count(name) > 1)
-        raise ValueError(f"the name {shorten(twice)} stands twice in one object")
-    return found
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    if isinf(number):
-        raise ValueError(f"{shorten(digits)} is too large a number")
-    return number
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON value")
-
-
-_DECODER = JSONDecoder(object_pairs_hook=_unique, parse_float=_finite, parse_constant=_no_constant)

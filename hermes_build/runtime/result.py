@@ -5,6 +5,7 @@ from __future__ import annotations
 from json import JSONEncoder, loads
 from json.encoder import encode_basestring
 
+from hermes_build.runtime.decoding import no_constant
 from hermes_build.runtime.errors import Refusal, describe
 from hermes_build.runtime.models import data_of, is_model
 
@@ -159,7 +160,7 @@ def _without_nulls(tool: str, result: object, value: object, output: Output) -> 
 def _check_text(tool: str, text: str, output: Output) -> None:
     """Text is delivered unchanged when it, or the JSON that it holds, fits; errors always may."""
     try:
-        value = loads(text, parse_constant=_no_constant)
+        value = loads(text, parse_constant=no_constant)
     except (ValueError, RecursionError):
         value = text
     try:
@@ -168,10 +169,6 @@ def _check_text(tool: str, text: str, output: Output) -> None:
         fits = False
     if not (fits or output.fits(text)):
         _misfit(tool, text, output, value if isinstance(value, dict | list) else text)
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON value")
 
 
 def _is_error(value: object) -> bool:

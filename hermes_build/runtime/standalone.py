@@ -11,7 +11,6 @@ somebody made to deceive: whom it comes from, `hermes-build verify` decides befo
 from __future__ import annotations
 
 import json
-import math
 import os
 import sys
 
@@ -20,7 +19,7 @@ from hermes_build.bundle.format import BundleError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any, NoReturn
+    from typing import Any
 
     from hermes_build.runtime.bundles import BundledRegistry
 
@@ -88,11 +87,8 @@ def _call(path: str, digest: str, tool: str, text: str) -> int:
         if record is not None:
             _demand_imports(registry, record["name"])
         result = registry.call(tool, args)
-        shown = (
-            result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, indent=2)
-        )
-        _print(shown + "\n")
-        return int(_is_error(result))
+        _print(shown(result) + "\n")
+        return int(is_error(result))
 
 
 def _demand_imports(registry: BundledRegistry, tool: str) -> None:
@@ -164,10 +160,11 @@ def _show(path: str, digest: str, *, as_json: bool) -> int:
 
 
 def _arguments(text: str | bytes) -> Any:
-    """Read JSON as the standard has it, which knows no NaN and no infinities."""
+    from hermes_build.runtime.decoding import decode
+
     try:
-        return json.loads(text, parse_constant=_no_constant, parse_float=_finite)
-    except (ValueError, RecursionError) as error:
+        return decode(text)
+    except ValueError as error:
         raise _Undecided(f"the arguments are not JSON: {error}") from error
 
 
@@ -179,22 +176,17 @@ def _json(value: Any) -> str:
     )
 
 
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON value")
+def shown(result: Any) -> str:
+    """What a call came to, as text: an envelope of several parts is JSON over some lines."""
+    return result if isinstance(result, str) else json.dumps(result, ensure_ascii=False, indent=2)
 
 
-def _finite(text: str) -> float:
-    number = float(text)
-    if math.isinf(number):
-        raise ValueError(f"{text[:40]} is larger than any number that a program can hold")
-    return number
-
-
-def _is_error(result: Any) -> bool:
+def is_error(result: Any) -> bool:
+    """Whether what a call came to is an error, as `tool_error` makes it."""
     if isinstance(result, str) and result.startswith("{"):
         try:
             result = json.loads(result)
-        except ValueError:
+        except (ValueError, RecursionError):  # text like any other
             return False
     return isinstance(result, dict) and "error" in result
 
