@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import platform
+import re
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 
 import click
@@ -31,8 +32,6 @@ except ImportError:  # PyYAML is missing, as the list of packages says
 
 REPORTS = "hermes_build.runtime.reports"
 
-_PACKAGES = ("datamodel-code-generator", "jsonschema-rs", "jsonschema", "PyYAML", "Jinja2", "click")
-
 
 @click.command("doctor")
 @project_option
@@ -44,7 +43,7 @@ def doctor_command(start: str) -> int:
     """
     ills: list[str] = []
     click.echo(f"hermes-build {__version__}, Python {platform.python_version()} ({sys.executable})")
-    for name in _PACKAGES:
+    for name in _required():
         found = _version(name)
         if found is None:
             ills.append(f"{name} is not installed: reinstall hermes-build")
@@ -62,6 +61,13 @@ def doctor_command(start: str) -> int:
         click.echo(f"! {ill}")
     click.echo("everything is in order" if not ills else f"{len(ills)} to look at")
     return int(bool(ills))
+
+
+def _required() -> list[str]:
+    """The packages that hermes-build requires, as its own metadata names them, sorted."""
+    lines = requires("hermes-build") or ()
+    names = (re.match(r"[\w.-]+", line) for line in lines if "extra ==" not in line)
+    return sorted(found[0] for found in names if found)
 
 
 def _version(name: str) -> str | None:
