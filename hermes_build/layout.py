@@ -27,3 +27,16 @@ TOOLSET = "toolset/"
 TOOL_ALIAS = "alias/tool/"
 TOOLSET_ALIAS = "alias/toolset/"
 MODULE = "module/"
+
+TOOL_FIELDS = (
+    *("name", "toolset", "title", "emoji", "schema", "output_schema", "is_async", "requires"),
+    *("max_result_chars", "timeout_seconds", "annotations", "tags", "dynamic", "aliases"),
+    *("deprecated", "handler", "module", "source", "digest"),
+)
+"""What the record of a tool may say, in this order."""
+
+TOOLSET_FIELDS = (
+    *("name", "description", "tools", "includes", "excludes", "guards", "aliases", "resolved"),
+    "source",
+)
+"""What the record of a toolset may say, in this order."""

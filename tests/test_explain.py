@@ -30,6 +30,7 @@ ROOT = Path(__file__).parents[1]
 
 _STATES = "tests/test_states.py::"
 _VERIFY = "tests/bundle/test_verify.py::"
+_FITTING = "tests/bundle/test_fitting.py::"
 _SIGNING = "tests/bundle/test_signing.py::"
 _STORE = "tests/bundle/test_store.py::"
 _CONTENTS = "tests/bundling/test_contents.py::"
@@ -64,12 +65,12 @@ ELSEWHERE = {
     "HB8152": "tests/bundling/test_wheel.py::test_a_version_that_is_none_is_refused",
     "HB8001": _VERIFY + "test_a_bundle_without_a_manifest_is_none",
     "HB8002": "tests/bundle/test_archive.py::test_a_field_that_the_writer_never_writes_is_refused",
-    "HB8003": _VERIFY + "test_links_are_refused_and_never_followed",
+    "HB8003": "tests/bundle/test_folders.py::test_links_are_refused_and_never_followed",
     "HB8004": _VERIFY + "test_a_missing_file_is_named",
     "HB8005": _VERIFY + "test_a_surplus_file_is_named",
     "HB8006": _VERIFY + "test_a_changed_file_is_named",
-    "HB8007": _VERIFY + "test_a_field_that_does_not_fit_is_refused_whatever_the_digests_say",
-    "HB8008": "tests/bundle/test_archive.py::test_too_many_files_are_refused",
+    "HB8007": _FITTING + "test_a_field_that_does_not_fit_is_refused_whatever_the_digests_say",
+    "HB8008": "tests/bundle/test_archive_writing.py::test_too_many_files_are_refused",
 }
 """Codes whose example no page can show as text, each with the test that covers it."""
 

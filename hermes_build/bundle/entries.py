@@ -30,50 +30,57 @@ COMMENT = b"hermes-bundle 1 sha256:"
 MAX_DIRECTORY = MAX_FILES * (46 + MAX_NAME)
 """The largest directory, in bytes."""
 
-_LOCAL = Struct("<4s5H3L2H")
-_CENTRAL = Struct("<16s3LH12sL")
 END = Struct("<4s4H2LH")
 
-_UTF8 = 0x800
+_LOCAL = b"PK\3\4"
 _DATE = 1 << 5 | 1  # 1980-01-01, the first day that a zip archive knows
-_VERSION = 20
-_HEADS = {
-    # By Unix, which has modes; stored.
-    flags: pack("<4s6H", b"PK\1\2", 3 << 8 | _VERSION, _VERSION, flags, 0, 0, _DATE)
-    for flags in (0, _UTF8)
-}
+_KINDS = tuple(
+    # By Unix, which has modes; stored, without and with a name in UTF-8.
+    pack("<4s6H", b"PK\1\2", 3 << 8 | 20, 20, flags, 0, 0, _DATE)
+    for flags in (0, 0x800)
+)
 _REST = pack("<4HL", 0, 0, 0, 0, 0o100644 << 16)  # a regular file, and no extra fields
 _LINK = 0o120000
 
+_SIZES = Struct("<3L2H")
+
+_RECORD = Struct("<16s3LH12sL")
+"""A record of the directory: a kind, sizes, `_REST`, and where the entry begins."""
+
 
 class Entry:
-    """One entry: where it begins, and the size in bytes and CRC-32 of its content."""
+    """One entry.
 
-    __slots__ = ("crc", "offset", "raw", "size")
+    Attributes:
+        head: what stands before its content.
+        offset: where that begins.
+        size: how many bytes its content has.
+        crc: the CRC-32 of that.
+        end: where the next entry begins.
+    """
 
-    def __init__(self, raw: bytes, offset: int, size: int, crc: int) -> None:
-        self.raw = raw
+    __slots__ = ("crc", "end", "head", "offset", "size")
+
+    def __init__(self, head: bytes, offset: int, size: int, crc: int) -> None:
+        self.head = head
         self.offset = offset
         self.size = size
         self.crc = crc
+        self.end = offset + len(head) + size
 
-    @property
-    def end(self) -> int:
-        """Where the next entry begins."""
-        return self.offset + _LOCAL.size + len(self.raw) + self.size
-
-    def local(self) -> bytes:
-        """What stands before the content."""
-        size, raw = self.size, self.raw
-        flags = 0 if raw.isascii() else _UTF8
-        head = (b"PK\3\4", _VERSION, flags, 0, 0, _DATE, self.crc, size, size, len(raw), 0)
-        return _LOCAL.pack(*head) + raw
-
-    def central(self) -> bytes:
+    def record(self) -> bytes:
         """What stands in the directory at the end of the archive."""
-        size, raw = self.size, self.raw
-        head = _HEADS[0 if raw.isascii() else _UTF8]
-        return _CENTRAL.pack(head, self.crc, size, size, len(raw), _REST, self.offset) + raw
+        raw, size = self.head[30:], self.size
+        kind = _KINDS[not raw.isascii()]
+        return _RECORD.pack(kind, self.crc, size, size, len(raw), _REST, self.offset) + raw
+
+
+def make_entry(name: str, offset: int, size: int, crc: int) -> Entry:
+    """Return the entry of this name; see `Entry`."""
+    raw = name.encode()
+    kind = _KINDS[not raw.isascii()]
+    head = _LOCAL + kind[6:] + _SIZES.pack(crc, size, size, len(raw), 0) + raw
+    return Entry(head, offset, size, crc)
 
 
 def in_order(names: Iterable[str]) -> list[str]:
@@ -97,7 +104,7 @@ def tail(entries: list[Entry], comment: bytes) -> bytes:
     Raises:
         BundleError: ``HB8008``, the archive would be too large.
     """
-    directory = b"".join([entry.central() for entry in entries])
+    directory = b"".join([entry.record() for entry in entries])
     start = entries[-1].end if entries else 0
     check_size(len(entries), start + len(directory))
     return directory + end_of(len(entries), len(directory), start, comment)
@@ -121,34 +128,34 @@ def check_size(files: int, size: int) -> None:
 
 
 def parsed(directory: bytes, count: int) -> dict[str, Entry]:
-    """Read a directory, and refuse every byte of it that is not as `Entry.central` writes it.
+    """Read a directory, and refuse every byte of it that is not as `Entry.record` writes it.
 
     Raises:
         BundleError: ``HB8002``; ``HB8003`` for a link, or a name that stands twice; ``HB8008``.
     """
     entries: dict[str, Entry] = {}
     at = offset = 0
-    unpack = _CENTRAL.unpack_from
+    unpack = _RECORD.unpack_from
     for _ in range(count):
         try:
-            head, crc, size, stored, length, rest, place = unpack(directory, at)
-            at += _CENTRAL.size
-            raw = directory[at : at + length]
+            kind, crc, stored, size, length, rest, place = unpack(directory, at)
+            begin, at = at, at + _RECORD.size + length
+            raw = directory[begin + _RECORD.size : at]
             name = raw.decode()
         except (StructError, UnicodeDecodeError):
             damaged(f"the directory cannot be read after {len(entries)} entries")
-        at += length
         if name in entries:
             check_names((name, name))
         if (
-            head != _HEADS[0 if raw.isascii() else _UTF8]
+            kind != _KINDS[not raw.isascii()]
             or rest != _REST
             or size != stored
             or place != offset
             or len(raw) != length
         ):
-            _name_difference(name, head, rest)
-        entry = entries[name] = Entry(raw, offset, size, crc)
+            _name_difference(name, kind, rest)
+        head = _LOCAL + directory[begin + 6 : begin + 32] + raw
+        entry = entries[name] = Entry(head, offset, size, crc)
         offset = entry.end
     check_size(count, offset)
     if at != len(directory):
@@ -156,10 +163,10 @@ def parsed(directory: bytes, count: int) -> dict[str, Entry]:
     return entries
 
 
-def _name_difference(name: str, head: bytes, rest: bytes) -> NoReturn:
-    if head[:4] == b"PK\1\2" and rest[11] << 8 & 0o170000 == _LINK:
+def _name_difference(name: str, kind: bytes, rest: bytes) -> NoReturn:
+    if kind[:4] == b"PK\1\2" and rest[11] << 8 & 0o170000 == _LINK:
         raise BundleError("HB8003", f"{name!r} is a link", name, "put the file itself there")
-    if head[:4] == b"PK\1\2" and any(head[10:12]):
+    if kind[:4] == b"PK\1\2" and any(kind[10:12]):
         damaged(f"{name!r} is compressed", name)
     damaged(f"the directory says of {name!r} what the writer of bundles never says", name)
 

@@ -116,8 +116,11 @@ class Folder:
             _refuse(name, "not a file")
         return descriptor
 
-    def digests(self) -> Iterator[tuple[str, str]]:
-        """Every file's path with the SHA-256 of its content. Raises what `read` raises."""
+    def digests(self, *, sums: bool) -> Iterator[tuple[str, str]]:
+        """Every file's path with the SHA-256 of its content; a folder has no checksums.
+
+        Raises what `read` raises.
+        """
         for name in self._sizes:
             hashed = sha256()
             for piece in self.pieces(name):

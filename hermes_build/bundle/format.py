@@ -108,8 +108,11 @@ class File(_Frozen):
     size: int
 
     def __init__(self, sha256: str, size: int) -> None:
-        object.__setattr__(self, "sha256", sha256)
-        object.__setattr__(self, "size", size)
+        _put_sha256(self, sha256)
+        _put_size(self, size)
+
+
+_put_sha256, _put_size = vars(File)["sha256"].__set__, vars(File)["size"].__set__
 
 
 class Runtime(_Frozen):
@@ -213,6 +216,10 @@ class Manifest(_Frozen):
         Raises:
             UnicodeEncodeError: a text holds half a surrogate pair.
         """
+        from json.encoder import encode_basestring as quoted
+
+        from hermes_build.canonical import compact
+
         runtime = self.runtime
         document = {
             "format": FORMAT,
@@ -231,11 +238,18 @@ class Manifest(_Frozen):
             "requires_python": self.requires_python,
             "dependencies": self.dependencies,
             "left_out": [{"module": module, "why": why} for module, why in self.left_out],
-            "files": {
-                path: {"sha256": one.sha256, "size": one.size} for path, one in self.files.items()
-            },
         }
-        return canonical(document)
+        parts = {key: compact(value) for key, value in document.items()}
+        # Most of a manifest is here, so that it is put together by hand.
+        files = ",".join(
+            [
+                f'{quoted(path)}:{{"sha256":"{one.sha256}","size":{one.size}}}'
+                for path, one in self.files.items()
+            ]
+        )
+        parts["files"] = f"{{{files}}}"
+        text = ",".join(f'"{key}":{parts[key]}' for key in sorted(parts))
+        return f"{{{text}}}\n".encode()
 
     @property
     def digest(self) -> str:
@@ -249,16 +263,6 @@ class Manifest(_Frozen):
                 raise ValueError(f"{path} is not in {self.source}")
             path = path[len(self.source) + 1 :]
         return PROGRAM + path
-
-
-def canonical(document: dict[str, Any]) -> bytes:
-    """Return a JSON object in the one form of a manifest; see `Manifest.to_bytes`."""
-    from json import dumps
-
-    text = dumps(
-        document, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
-    return (text + "\n").encode()
 
 
 def hexdigest(data: bytes | memoryview) -> str:

@@ -85,7 +85,7 @@ class Glance:
 
                 container = self._container()
                 self.path = container.path
-                way = verifying.verify_container if verify else verifying.open_contents
+                way = verifying.open_hashed if verify else verifying.open_contents
                 opened = way(container)
                 facts = _facts_of(opened.manifest)
                 if self._facts is None:
@@ -101,13 +101,12 @@ class Glance:
         """The container, of which the file is the one that is held."""
         from hermes_build.bundle.archive import Archive, read_entries
         from hermes_build.bundle.verifying import open_container
-        from hermes_build.bundle.wheel import as_wheel
+        from hermes_build.bundle.wheel import contained
 
         if self.held is None:
             return open_container(self.path)
         held: Any = self.held
-        archive = Archive(self.path, held, read_entries(held))
-        return as_wheel(archive) if self.path.endswith(".whl") else archive
+        return contained(Archive(self.path, held, read_entries(held)))
 
     def _take(self, facts: tuple[str, str, str, int, str]) -> None:
         self._facts = facts

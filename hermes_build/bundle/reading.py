@@ -14,7 +14,6 @@ from hermes_build.bundle.format import (
     File,
     Manifest,
     Runtime,
-    canonical,
     is_name,
 )
 
@@ -51,7 +50,7 @@ def read_manifest(data: bytes) -> Manifest:
         )
     manifest = _manifest(document)
     try:
-        same = canonical({**document, "format": found}) == data
+        same = manifest.to_bytes() == data
     except (ValueError, RecursionError):
         same = False
     if not same:

@@ -1,8 +1,9 @@
 """Verifying a bundle: that its files are those that its manifest lists, all of them and no other.
 
-One pass over the contents, each hashed once, then the few that say something about the program are
-held against the manifest. Nothing of a bundle is imported or run, nothing is unpacked or written.
-Who made the bundle is another question, which signatures answer.
+One pass over the contents, each hashed once: that is what a program waits for which opens a bundle.
+Verifying goes on, and holds what the files say of the program against the manifest and against each
+other. Nothing of a bundle is imported or run, nothing is unpacked or written. Who made the bundle
+is another question, which signatures answer.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from hermes_build.bundle.format import (
 from hermes_build.bundle.names import check_names, is_plain
 from hermes_build.bundle.packaged import Packaged
 from hermes_build.bundle.reading import read_manifest
-from hermes_build.bundle.wheel import as_wheel
+from hermes_build.bundle.wheel import contained
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,8 +58,11 @@ if TYPE_CHECKING:
         def pieces(self, name: str) -> Iterator[bytes]:
             """The content of a file in pieces of at most a megabyte."""
 
-        def digests(self) -> Iterator[tuple[str, str]]:
-            """Every file's path in the bundle, with the SHA-256 of its content."""
+        def digests(self, *, sums: bool) -> Iterator[tuple[str, str]]:
+            """Every file's path in the bundle, with the SHA-256 of its content.
+
+            ``sums`` asks that checksums which the container has be held against it, too.
+            """
 
         def close(self) -> None:
             """Close what is open."""
@@ -134,21 +138,37 @@ def verify_container(container: Container) -> Opened:
 
     Raises what `verify` raises.
     """
-    from hermes_build.bundle.fitting import check_fit, told_by
+    from hermes_build.bundle.fitting import check_program
+    from hermes_build.bundle.locked import check_lock
 
-    opened = open_contents(container)
+    opened = open_hashed(container, sums=True)
     try:
-        manifest = opened.manifest
-        files = manifest.files
-        for name, digest in container.digests():
-            if name in files and files[name].sha256 != digest:
-                _changed(name)
-        telling = {name: opened.read(name) for name in told_by(manifest)}
-        check_fit(manifest, telling)
-        return opened
+        facts = check_program(opened.manifest, opened.read)
+        check_lock(opened.manifest, facts, opened.read)
     except BaseException:
         container.close()
         raise
+    return opened
+
+
+def open_hashed(container: Container, *, sums: bool = False) -> Opened:
+    """Open the bundle in a container, and hold every file of it against the manifest.
+
+    ``sums`` holds contents against the checksums of the container as well: this program reads no
+    content by them, other tools do. The container is closed where it is refused.
+
+    Raises what `verify` raises.
+    """
+    opened = open_contents(container)
+    try:
+        files = opened.manifest.files
+        for name, digest in container.digests(sums=sums):
+            if name in files and files[name].sha256 != digest:
+                _changed(name)
+    except BaseException:
+        container.close()
+        raise
+    return opened
 
 
 def open_files(path: str | os.PathLike[str]) -> Opened:
@@ -177,8 +197,7 @@ def open_container(path: str | os.PathLike[str]) -> Container:
         if Packaged.is_at(name):
             return Packaged(name)
         return Folder(name)
-    archive = open_archive(name)
-    return as_wheel(archive) if name.endswith(".whl") else archive
+    return contained(open_archive(name))
 
 
 def open_contents(container: Container) -> Opened:

@@ -15,6 +15,7 @@ requirements, and no requirement may name what the manifest does not.
 
 from __future__ import annotations
 
+import os
 import re
 
 from hermes_build.bundle.archive import Archive
@@ -23,6 +24,7 @@ from hermes_build.bundle.format import (
     MAX_MANIFEST,
     RUNTIME,
     SIGNATURES,
+    SUFFIX,
     BundleError,
     File,
     Manifest,
@@ -39,6 +41,9 @@ if TYPE_CHECKING:
     from hermes_build.bundle.archive import Source
     from hermes_build.bundle.entries import Entry
     from hermes_build.bundle.folder import Folder
+
+WHEEL = ".whl"
+"""How the name of a wheel ends."""
 
 TREE = "bundle/"
 """The folder in the package that the bundle's tree stands in."""
@@ -96,7 +101,7 @@ class About:
 
 def wheel_name(manifest: Manifest, about: About) -> str:
     """The name that the file of a wheel must have."""
-    return f"{package_of(manifest.name)}-{about.version}-py3-none-any.whl"
+    return f"{package_of(manifest.name)}-{about.version}-py3-none-any{WHEEL}"
 
 
 def wheel_entries(tree: Mapping[str, Source], about: About) -> dict[str, Source]:
@@ -239,6 +244,28 @@ class Wheel(Archive):
     kind = "wheel"
 
 
+def contained(archive: Archive) -> Archive:
+    """What an archive is, by its content: the bundle itself, or the wheel of one, as a `Wheel`.
+
+    Zip tools, installers and Python go by a file's name, so that one which says something else is
+    refused. The archive is closed where it is refused.
+
+    Raises:
+        BundleError: ``HB8001``, the name says what it is not; else what `as_wheel` raises.
+        OSError: it cannot be read.
+    """
+    named = archive.path.endswith
+    is_wheel = MANIFEST not in archive and (named(WHEEL) or bool(_homes(archive)))
+    own, other = (WHEEL, SUFFIX) if is_wheel else (SUFFIX, WHEEL)
+    if named(other):
+        archive.close()
+        kinds = {WHEEL: "a wheel", SUFFIX: "an archive of a bundle"}
+        what = f"the file is {kinds[own]}, and its name says that it is {kinds[other]}"
+        help = f"rename it: the name of {kinds[own]} ends with `{own}`"
+        raise BundleError("HB8001", what, "", help)
+    return as_wheel(archive) if is_wheel else archive
+
+
 def as_wheel(archive: Archive) -> Wheel:
     """Read an archive as a wheel, and check every file of it that is not in the bundle's tree.
 
@@ -246,7 +273,8 @@ def as_wheel(archive: Archive) -> Wheel:
 
     Raises:
         BundleError: ``HB8001`` it holds no bundle, or a file around the tree is missing
-            (``HB8004``), surplus (``HB8005``) or another (``HB8006``, ``HB8007``).
+            (``HB8004``), surplus (``HB8005``) or another (``HB8006``, ``HB8007``), as is the name
+            of the file.
         OSError: it cannot be read.
     """
     try:
@@ -259,10 +287,16 @@ def as_wheel(archive: Archive) -> Wheel:
         raise
 
 
+def _homes(archive: Archive) -> list[str]:
+    """The folders of an archive that the tree of a bundle stands in."""
+    ends = f"/{TREE}{MANIFEST}"
+    found = (name for name in archive.names() if name.endswith(ends) and name.count("/") == 2)
+    return [name[: -len(MANIFEST)] for name in found]
+
+
 def _parted(archive: Archive) -> tuple[dict[str, Entry], list[str]]:
     """The entries of the tree by their names in it, and the names of all others."""
-    homes = [name for name in archive.names() if name.endswith(f"/{TREE}{MANIFEST}")]
-    places = [name[: -len(MANIFEST)] for name in homes if name.count("/") == 2]
+    places = _homes(archive)
     if len(places) != 1:
         raise BundleError("HB8001", f"the wheel holds {'two bundles' if places else 'no bundle'}")
     place = places[0]
@@ -295,6 +329,10 @@ def _check_around(archive: Archive, around: list[str], wheel: Wheel) -> None:
         if archive.size(name) != len(data) or archive.read(name) != data:
             what = f"{name} is not the file that a wheel of this bundle has"
             raise BundleError("HB8006", what, name, ANEW)
+    name = os.path.basename(archive.path)
+    if name.endswith(WHEEL) and name != (own := wheel_name(manifest, about)):
+        what = f"the wheel is {own}, and its name is another: installers go by that"
+        raise BundleError("HB8007", what, "", f"rename it to {own}")
 
 
 def read_small(container: Archive | Folder, name: str) -> bytes:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from hermes_build import layout
 from hermes_build.bundle.archive import write_archive
 from hermes_build.bundle.entries import COMMENT
 from hermes_build.bundle.format import (
@@ -18,8 +20,12 @@ from hermes_build.bundle.format import (
     hexdigest,
     roots_of,
 )
+from hermes_build.digests import record_digests
 from hermes_build.lock import Lock, LockedFile, LockedTool, LockedToolset, render
 from tests.runtime_program import catalogue_text, tool, toolset
+
+Make = Callable[..., Path]
+"""Makes a bundle of given entries, by default those of `program`."""
 
 PARAMETERS = {"type": "object", "additionalProperties": False}
 HANDLER = """\
@@ -51,12 +57,13 @@ def registry_module(mark: str, *, format: int = 1, needs: str = "0.1.0") -> byte
 def program(name: str = "ping", result: str = "pong") -> dict[str, bytes]:
     """All files of a bundle of one tool but its manifest, by path."""
     module = f"handlers.{name}"
-    records: list[tuple[str, dict[str, Any]]] = [
-        (f"tool/{name}", tool(name, PARAMETERS, toolset="small", module=module)),
-        ("toolset/small", toolset("small", [name])),
+    record = tool_of(tool(name, PARAMETERS, toolset="small", module=module))
+    place = {"source": record["source"]}
+    text, mark = catalogue_text(
+        (f"tool/{name}", record),
+        ("toolset/small", toolset("small", [name], **place)),
         (f"module/{module}", {"tools": [name]}),
-    ]
-    text, mark = catalogue_text(*records)
+    )
     text = text.replace('"tools":0,"toolsets":0', '"tools":1,"toolsets":1', 1)
     files = {
         CATALOGUE: text.encode(),
@@ -67,19 +74,81 @@ def program(name: str = "ping", result: str = "pong") -> dict[str, bytes]:
         VERSION: b'__version__ = "0.1.0"\n',
         f"specs/tool_specs/{name}.yaml": f"name: {name}\n".encode(),
     }
-    return {**files, LOCK: render(lock(files, name))}
+    return {**files, LOCK: render(lock(files))}
 
 
-def lock(files: Mapping[str, bytes], name: str = "ping") -> Lock:
-    """The lock of `program`."""
+def recorded(files: Mapping[str, bytes], *records: tuple[str, Any]) -> dict[str, bytes]:
+    """The files with these records in the catalogue, and all that is made of it made anew.
+
+    A record that is a text is put there as it is; None takes one out.
+    """
+    lines = dict(line.split("\t", 1) for line in files[CATALOGUE].decode().splitlines())
+    del lines[layout.HEADER]
+    for key, value in records:
+        if value is None:
+            del lines[key]
+        else:
+            text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+            lines[key] = value if isinstance(value, str) else text
+    body = "".join(f"{key}\t{lines[key]}\n" for key in sorted(lines)).encode()
+    mark = hexdigest(body)
+    counts = [sum(key.startswith(kind) for key in lines) for kind in (layout.TOOL, layout.TOOLSET)]
+    header = {"format": 1, "digest": mark, "tools": counts[0], "toolsets": counts[1]}
+    first = f"!\t{json.dumps(header, separators=(',', ':'))}\n"
+    files = {**files, CATALOGUE: first.encode() + body, REGISTRY: registry_module(mark)}
+    return {**files, LOCK: render(lock(files))}
+
+
+def record(files: Mapping[str, bytes], key: str) -> Any:
+    """A record in the catalogue."""
+    lines = (line.partition("\t") for line in files[CATALOGUE].decode().splitlines())
+    return next(json.loads(text) for found, _, text in lines if found == key)
+
+
+def tool_of(record: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
+    """A tool's record with these fields, in their order."""
+    made = {**record, **fields}
+    return {key: made[key] for key in layout.TOOL_FIELDS if key in made}
+
+
+def toolset_of(record: Mapping[str, Any], **fields: Any) -> dict[str, Any]:
+    """A toolset's record with these fields, in their order."""
+    made = {**record, **fields}
+    return {key: made[key] for key in layout.TOOLSET_FIELDS if key in made}
+
+
+def lock(files: Mapping[str, bytes]) -> Lock:
+    """The lock of such files; of one whose catalogue cannot be read, that of `program`."""
+    lines = [line.partition("\t") for line in files[CATALOGUE].decode().splitlines()]
+    try:
+        records = [(key, json.loads(text)) for key, _, text in lines]
+        tools = [_locked(one, files) for key, one in records if key.startswith(layout.TOOL)]
+        sets = [one for key, one in records if key.startswith(layout.TOOLSET)]
+        toolsets = [LockedToolset(one["name"], tuple(one["resolved"])) for one in sets]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return lock({**files, CATALOGUE: program()[CATALOGUE]})
     generated = [path for path in files if path.startswith("program/generated/")]
     return Lock(
         runtime=1,
-        tools=(LockedTool(name, *(digest(b""),) * 4, handler=f"handlers.{name}"),),
-        toolsets=(LockedToolset("small", (name,)),),
+        tools=tuple(tools),
+        toolsets=tuple(toolsets),
         files=tuple(
             LockedFile(path.removeprefix("program/"), digest(files[path])) for path in generated
         ),
+    )
+
+
+def _locked(record: dict[str, Any], files: Mapping[str, bytes]) -> LockedTool:
+    made = record_digests(record)
+    spec = files.get(f"specs/{record['source'].rpartition(':')[0]}", b"")
+    return LockedTool(
+        record["name"],
+        digest(spec),
+        made.args,
+        made.prompt,
+        made.runtime,
+        made.result,
+        record.get("module"),
     )
 
 
@@ -94,9 +163,14 @@ def manifest(contents: Mapping[str, bytes], **changes: Any) -> Manifest:
         "tools": [name],
         "registry": hexdigest(contents[CATALOGUE].partition(b"\n")[2]),
         "runtime": Runtime(format=1, needs="0.1.0", version="0.1.0"),
-        "files": {path: File(hexdigest(data), len(data)) for path, data in contents.items()},
+        "files": {path: listed(data) for path, data in contents.items()},
     }
     return Manifest(**{**fields, **changes})
+
+
+def listed(data: bytes) -> File:
+    """What a manifest says of a file."""
+    return File(hexdigest(data), len(data))
 
 
 def whole(contents: Mapping[str, bytes], **changes: Any) -> dict[str, bytes]:

@@ -10,17 +10,26 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hermes_build.bundle.archive import Archive, read_entries
 from hermes_build.bundle.entries import in_order
 from hermes_build.bundle.format import LOCK, MANIFEST, BundleError
-from hermes_build.bundle.verifying import open_files, verify
+from hermes_build.bundle.verifying import (
+    Opened,
+    open_contents,
+    open_hashed,
+    verify,
+    verify_container,
+)
+from hermes_build.bundle.wheel import contained
+from hermes_build.runtime.bundles import open_bundle
 from tests.bundle import making
 from tests.bundle.forging import forged
 
@@ -31,12 +40,34 @@ WHOLE = forged((name, ENTRIES[name]) for name in NAMES)
 OTHER = making.whole(making.program("pong", "ping"))
 
 
-def _fate(folder: Path, data: bytes) -> str:
-    """The code that a file is refused with, or the digest of the bundle that it is."""
-    path = folder / "x.hermes"
-    path.write_bytes(data)
+class InMemory:
+    """What is read of an archive, where there is no file."""
+
+    def __init__(self, data: bytes) -> None:
+        self.size = len(data)
+        self._data = data
+
+    def read(self, position: int, size: int) -> bytes:
+        found = self._data[position : position + size]
+        if len(found) != size:
+            raise BundleError("HB8002", "the file ends too early")
+        return found
+
+    def close(self) -> None:
+        """Do nothing: no file is open."""
+
+
+Way: TypeAlias = Callable[[Any], Opened]
+
+WAYS: dict[str, Way] = {"verify": verify_container, "open": open_hashed}
+"""How a bundle is looked at: by people, and by a program that opens it."""
+
+
+def _fate(data: bytes, way: Way = verify_container) -> str:
+    """The code that an archive is refused with, or the digest of the bundle that it is."""
+    file: Any = InMemory(data)
     try:
-        with verify(path) as opened:
+        with way(contained(Archive("x.hermes", file, read_entries(file)))) as opened:
             return opened.digest
     except BundleError as error:
         assert error.code[:5] == "HB800"
@@ -44,36 +75,52 @@ def _fate(folder: Path, data: bytes) -> str:
         return error.code
 
 
-def _is_refused(folder: Path, data: bytes) -> None:
+def _is_refused(data: bytes, way: Way = verify_container) -> None:
     assert data != WHOLE
-    fate = _fate(folder, data)
+    fate = _fate(data, way)
     assert fate.startswith("HB"), "a changed bundle was taken for a whole one"
 
 
 def test_the_bundle_that_is_tampered_with_is_whole(tmp_path: Path) -> None:
     assert making.archive(tmp_path / "x").read_bytes() == WHOLE
-    assert _fate(tmp_path, WHOLE) == making.manifest(FILES).digest
+    for way in WAYS.values():
+        assert _fate(WHOLE, way) == making.manifest(FILES).digest
 
 
 # Bytes.
 
 
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("mask", [0x01, 0x20, 0xFF])
-def test_every_byte_counts(tmp_path: Path, mask: int) -> None:
+def test_every_byte_counts(mask: int, way: str) -> None:
     for place in range(len(WHOLE)):
         changed = bytearray(WHOLE)
         changed[place] ^= mask
-        _is_refused(tmp_path, bytes(changed))
+        _is_refused(bytes(changed), WAYS[way])
 
 
-def test_every_beginning_is_refused(tmp_path: Path) -> None:
+def test_a_byte_of_a_file_counts(tmp_path: Path) -> None:
+    path = tmp_path / "x.hermes"
+    for place in range(0, len(WHOLE), 41):
+        changed = bytearray(WHOLE)
+        changed[place] ^= 0x10
+        path.write_bytes(changed)
+        for way in (verify, open_bundle):
+            with pytest.raises(BundleError):
+                way(path)
+    path.write_bytes(WHOLE)
+    verify(path).close()
+    open_bundle(path).close()
+
+
+def test_every_beginning_is_refused() -> None:
     for length in range(len(WHOLE)):
-        _is_refused(tmp_path, WHOLE[:length])
+        _is_refused(WHOLE[:length])
 
 
-def test_every_end_is_refused(tmp_path: Path) -> None:
+def test_every_end_is_refused() -> None:
     for start in range(1, len(WHOLE)):
-        _is_refused(tmp_path, WHOLE[start:])
+        _is_refused(WHOLE[start:])
 
 
 MORE = {
@@ -85,16 +132,16 @@ MORE = {
 
 
 @pytest.mark.parametrize("what", MORE)
-def test_nothing_stands_before_or_after(tmp_path: Path, what: str) -> None:
-    _is_refused(tmp_path, MORE[what] + WHOLE)
-    _is_refused(tmp_path, WHOLE + MORE[what])
+def test_nothing_stands_before_or_after(what: str) -> None:
+    _is_refused(MORE[what] + WHOLE)
+    _is_refused(WHOLE + MORE[what])
 
 
-def test_another_bundle_before_or_after_is_refused(tmp_path: Path) -> None:
+def test_another_bundle_before_or_after_is_refused() -> None:
     other = forged((name, OTHER[name]) for name in in_order(OTHER))
-    assert not _fate(tmp_path, other).startswith("HB")
-    _is_refused(tmp_path, WHOLE + other)
-    _is_refused(tmp_path, other + WHOLE)
+    assert not _fate(other).startswith("HB")
+    _is_refused(WHOLE + other)
+    _is_refused(other + WHOLE)
 
 
 @st.composite
@@ -119,16 +166,11 @@ def _mutations(draw: st.DrawFn) -> bytes:
     return data
 
 
-@settings(
-    max_examples=1000,
-    deadline=None,
-    database=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(max_examples=500, deadline=None, database=None)
 @given(data=_mutations())
-def test_no_mutation_passes(tmp_path: Path, data: bytes) -> None:
+def test_no_mutation_passes(data: bytes) -> None:
     if data != WHOLE:
-        _is_refused(tmp_path, data)
+        _is_refused(data)
 
 
 # Entries.
@@ -163,7 +205,7 @@ def _each_entry() -> Iterator[tuple[str, list[tuple[str, bytes]]]]:
 
 
 @pytest.mark.parametrize("sort", [False, True], ids=["as it is", "in order"])
-def test_every_entry_counts(tmp_path: Path, sort: bool) -> None:
+def test_every_entry_counts(sort: bool) -> None:
     tried = 0
     for what, entries in _each_entry():
         if sort:
@@ -171,7 +213,7 @@ def test_every_entry_counts(tmp_path: Path, sort: bool) -> None:
         data = forged(entries)
         if data != WHOLE:
             tried += 1
-            assert _fate(tmp_path, data).startswith("HB"), what
+            assert _fate(data).startswith("HB"), what
     assert tried > 70
 
 
@@ -220,16 +262,16 @@ def _rezipped(
     return target.getvalue()
 
 
-def test_another_tool_may_write_exactly_our_form(tmp_path: Path) -> None:
+def test_another_tool_may_write_exactly_our_form() -> None:
     assert _rezipped() == WHOLE
 
 
 @pytest.mark.parametrize("what", REZIPPED)
-def test_another_form_of_the_same_contents_is_refused(tmp_path: Path, what: str) -> None:
+def test_another_form_of_the_same_contents_is_refused(what: str) -> None:
     data = _rezipped(**REZIPPED[what])
     with zipfile.ZipFile(io.BytesIO(data)) as found:
         assert {name: found.read(name) for name in found.namelist()} == ENTRIES
-    _is_refused(tmp_path, data)
+    _is_refused(data)
 
 
 # What the digests do not give away: every digest is made anew, as a liar would.
@@ -260,7 +302,7 @@ ABOUT_NOTHING = {"name", "requires_python", "dependencies", "left_out"}
 """What a manifest says, and no file of the bundle: another text makes another bundle."""
 
 
-def test_every_field_of_the_manifest_counts(tmp_path: Path) -> None:
+def test_every_field_of_the_manifest_counts() -> None:
     document = json.loads(ENTRIES[MANIFEST])
     digests = {making.manifest(FILES).digest}
     refused = 0
@@ -275,7 +317,7 @@ def test_every_field_of_the_manifest_counts(tmp_path: Path) -> None:
                 text = json.dumps(document, sort_keys=True, separators=(",", ":"))
                 manifest = (text + "\n").encode()
                 entries = [(name, ENTRIES[name]) for name in NAMES[1:]]
-                fate = _fate(tmp_path, forged([(MANIFEST, manifest), *entries]))
+                fate = _fate(forged([(MANIFEST, manifest), *entries]))
                 if fate.startswith("HB"):
                     refused += 1
                 else:
@@ -287,13 +329,9 @@ def test_every_field_of_the_manifest_counts(tmp_path: Path) -> None:
     assert len(digests) > 5
 
 
-ABOUT_SPECS = ("  source ", "  args ", "  prompt ", "  runtime ")
-"""Digests of what a bundle does not hold in the form that they were made from."""
-
-
-def test_every_line_of_the_lock_counts(tmp_path: Path) -> None:
+def test_every_line_of_the_lock_counts() -> None:
     lines = FILES[LOCK].decode().splitlines(keepends=True)
-    digests = {making.manifest(FILES).digest}
+    tried = 0
     for at, line in enumerate(lines):
         before, after = lines[:at], lines[at + 1 :]
         swapped = [*before, *after[:1], line, *after[1:]]
@@ -307,22 +345,20 @@ def test_every_line_of_the_lock_counts(tmp_path: Path) -> None:
             if files[LOCK] == FILES[LOCK]:
                 continue
             entries = making.whole(files)
-            fate = _fate(tmp_path, forged((name, entries[name]) for name in in_order(entries)))
-            if not fate.startswith("HB"):
-                assert line.startswith(ABOUT_SPECS), changed
-                assert fate not in digests
-                digests.add(fate)
-    assert len(digests) > 3
+            fate = _fate(forged((name, entries[name]) for name in in_order(entries)))
+            assert fate == "HB8007", changed
+            tried += 1
+    assert tried > 80
 
 
-def test_a_file_of_another_bundle_is_refused_with_any_manifest_of_both(tmp_path: Path) -> None:
+def test_a_file_of_another_bundle_is_refused_with_any_manifest_of_both() -> None:
     for name in ENTRIES.keys() & OTHER.keys():
         if ENTRIES[name] == OTHER[name] or name == MANIFEST:
             continue
         files = {**FILES, name: OTHER[name]}
         entries = making.whole(files)
         data = forged((one, entries[one]) for one in in_order(entries))
-        assert _fate(tmp_path, data) == "HB8007", name
+        assert _fate(data) == "HB8007", name
 
 
 # Folders.
@@ -416,12 +452,15 @@ def test_nothing_is_imported_run_or_written(tmp_path: Path) -> None:
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_an_unverified_opening_refuses_every_changed_byte_it_reads(tmp_path: Path) -> None:
-    path = tmp_path / "x"
-    for place in range(0, len(WHOLE), 3):
+def test_an_unverified_opening_refuses_every_changed_byte_it_reads() -> None:
+    def read_all(container: Any) -> Opened:
+        opened = open_contents(container)
+        for name in opened.names():
+            opened.read(name)
+        return opened
+
+    assert not _fate(WHOLE, read_all).startswith("HB")
+    for place in range(len(WHOLE)):
         changed = bytearray(WHOLE)
         changed[place] ^= 0x10
-        path.write_bytes(changed)
-        with pytest.raises(BundleError), open_files(path) as opened:
-            for name in opened.names():
-                opened.read(name)
+        _is_refused(bytes(changed), read_all)

@@ -110,9 +110,9 @@ def tool_record(tool: Tool, module: str | None, schema_digest: str) -> dict[str,
         "digest": schema_digest,
     }
     return {
-        key: value
-        for key, value in record.items()
-        if value not in (None, [], {}) or (key == "output_schema" and value is not None)
+        key: record[key]
+        for key in layout.TOOL_FIELDS
+        if record[key] not in (None, [], {}) or (key == "output_schema" and record[key] is not None)
     }
 
 
@@ -129,7 +129,7 @@ def _toolset_record(one: Toolset) -> dict[str, Any]:
         "source": str(one.place),
     }
     keep = ("name", "resolved", "source")
-    return {key: value for key, value in record.items() if value or key in keep}
+    return {key: record[key] for key in layout.TOOLSET_FIELDS if record[key] or key in keep}
 
 
 def _guards_record(guards: Guards) -> dict[str, Any]:

@@ -1,0 +1,18 @@
+"""What tests of bundles are given."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import pytest
+
+from tests.bundle import making
+
+
+@pytest.fixture(params=["archive", "folder"])
+def make(request: pytest.FixtureRequest, tmp_path: Path) -> making.Make:
+    """Makes a bundle of given entries, in both containers in turn."""
+    makers: dict[str, making.Make] = {"archive": making.archive, "folder": making.unpacked}
+    number = itertools.count()
+    return lambda entries=None: makers[request.param](tmp_path / f"made{next(number)}", entries)
