@@ -13,7 +13,13 @@ import pytest
 
 from hermes_build.bundle.archive import open_archive
 from hermes_build.bundle.format import LOCK, MANIFEST, SIGNATURES, BundleError
-from hermes_build.bundle.verifying import open_files, verify, verify_container
+from hermes_build.bundle.verifying import (
+    open_container,
+    open_files,
+    open_hashed,
+    verify,
+    verify_container,
+)
 from tests.bundle import making
 from tests.bundle.making import Make
 from tests.bundle.refusing import verify_refuses
@@ -116,6 +122,21 @@ def test_huge_signatures_are_refused_unread(make: Make, monkeypatch: pytest.Monk
     path = make({**ENTRIES, SIGNATURES: bytes(5000)})
     monkeypatch.setattr(verifying, "MAX_MANIFEST", 4000)
     verify_refuses(path, "HB8008")
+
+
+# Opening.
+
+
+def test_a_program_that_opens_a_bundle_waits_for_the_digests_alone(make: Make) -> None:
+    changed = {**ENTRIES, HANDLER: FILES[HANDLER].replace(b"pong", b"PONG")}
+    with pytest.raises(BundleError) as caught:
+        open_hashed(open_container(make(changed)))
+    assert (caught.value.code, caught.value.path) == ("HB8006", HANDLER)
+    # What the files say of each other is for those who verify.
+    files = {**FILES, LOCK: FILES[LOCK].replace(b"tool ping", b"tool pong")}
+    path = make(making.whole(files))
+    open_hashed(open_container(path)).close()
+    verify_refuses(path, "HB8007")
 
 
 # Reading later.
