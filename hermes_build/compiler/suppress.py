@@ -14,7 +14,10 @@ LINT = "HB12"
 BUNDLING = "HB8"
 """Findings that only ``hermes-build bundle`` makes, and that are not missed by other commands."""
 
-_JUDGED_BY_PEOPLE = ("HB8101", "HB8102", "HB8109", "HB8110", "HB8117")
+_JUDGED_BY_PEOPLE = (
+    *("HB8101", "HB8102", "HB8109", "HB8110"),
+    *("HB8115", "HB8116", "HB8117"),
+)
 """Errors that say what looks wrong: somebody who knows better may say so, with a reason."""
 
 # HB1208 is no matter of taste: the import of such a handler fails.

@@ -12,8 +12,10 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from hermes_build.compiler.bundling.answers import Answers
 from hermes_build.compiler.bundling.door import Door
-from hermes_build.compiler.bundling.imports import Import, Imports, Undecided, read_imports
+from hermes_build.compiler.bundling.facts import Import, Imports, Undecided, Use
+from hermes_build.compiler.bundling.imports import read_imports
 from hermes_build.compiler.bundling.modules import RUNTIME, STANDARD, Module, Modules
 from hermes_build.compiler.diagnostics import Findings, Span
 from hermes_build.compiler.emit.program import module_name
@@ -41,12 +43,14 @@ class Closure:
 
     ``modules`` maps each module that was taken to its path. ``left_out`` are pairs of another
     module of the same packages and why it was not taken. ``outside`` is in the order of the walk.
+    ``data`` are the paths in the project of data files that are read by names in source.
     """
 
     sources: Mapping[str, bytes] = field(default_factory=dict)
     modules: Mapping[str, str] = field(default_factory=dict)
     outside: tuple[Outside, ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
+    data: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +75,13 @@ def follow(project: Project, wanted: Wanted, door: Door, findings: Findings) -> 
     walk.run()
     walk.judge_undecided()
     walk.judge_registrations()
+    walk.answers.judge()
     return Closure(
         dict(sorted(walk.sources.items())),
         dict(sorted(walk.taken.items())),
         tuple(walk.outside.values()),
         tuple(walk.left_out()),
+        tuple(sorted(walk.answers.data)),
     )
 
 
@@ -95,6 +101,7 @@ class _Walk:
         self.undecided: list[tuple[str, Undecided]] = []
         self.stars: list[tuple[Module, Import]] = []
         self.crossed: set[tuple[str, str]] = set()
+        self.answers = Answers(project, self.modules, self.take, self.note_named, findings)
 
     def take_all(self, pattern: str) -> None:
         """Take what a pattern of ``bundle-modules`` names: one module, or all of a package."""
@@ -128,14 +135,7 @@ class _Walk:
         while self.queue:
             module = self.queue.popleft()
             found = self.imports(module)
-            if found.by_path is not None:
-                self.findings.add(
-                    "HB8114",
-                    f"`{module.name}` asks for its own file, and in a bundle there is none to open",
-                    found.by_path,
-                    label="a path that leads into the bundle",
-                    help=("read data by `importlib.resources`, and name it in `bundle-data`",),
-                )
+            self.answers.see(module, found.uses)
             self.undecided += [(module.name, one) for one in found.undecided]
             for one in found.found:
                 if one.typing:
@@ -250,6 +250,10 @@ class _Walk:
         if known is None or (known.guarded and not one.guarded):
             self.outside[key] = Outside(*key, one.span, one.guarded)
 
+    def note_named(self, use: Use) -> None:
+        """Note what is named as a text to something that may import it."""
+        self.note_outside(Import(use.module.partition(".")[0], (), use.span, guarded=True))
+
     def miss(self, module: Module, one: Import, name: str) -> None:
         """Note a module of one of our packages that is not there."""
         top = self.modules.find(name.partition(".")[0])
@@ -283,16 +287,17 @@ class _Walk:
         for module, one in self.undecided:
             top, dot, _ = one.known.partition(".")
             made_here = one.maker and self.modules.is_ours(one.maker)
-            if made_here or self.is_told(module, one.known):
+            all_here = one.listed and not self.lacking(one.listed)
+            if made_here or all_here or self.is_told(module, one.known):
                 continue
             if dot and top and not self.modules.is_ours(top):
                 self.note_outside(Import(top, (), one.span, True))
                 continue
-            begins = f" begins with `{one.known}`, and" if one.known else ""
+            begins = f", beyond that a name begins with `{one.known}`" if one.known else ""
             package = one.known.rpartition(".")[0] or module.rpartition(".")[0] or module
             self.findings.add(
                 "HB8101",
-                f"`{module}` imports a module whose name{begins} cannot be decided",
+                f"which modules `{module}` imports here cannot be decided{begins}",
                 one.span,
                 label=one.why,
                 help=(
@@ -307,9 +312,8 @@ class _Walk:
         for package, star in self.stars:
             if not package.is_package or self.imports(package).exported is not None:
                 continue
-            inner = (self.modules.find(one.name) for one in self.modules.below(package.name))
-            lacking = [one for one in inner if one is not None and one.name not in self.taken]
-            direct = [one for one in lacking if one.name.rpartition(".")[0] == package.name]
+            lacking = self.lacking(package.name)
+            direct = [name for name in lacking if name.rpartition(".")[0] == package.name]
             if direct and not self.is_told(package.name, f"{package.name}."):
                 self.findings.add(
                     "HB8101",
@@ -321,6 +325,10 @@ class _Walk:
                         f'or take all of them: `bundle-modules = ["{package.name}.*"]`',
                     ),
                 )
+
+    def lacking(self, package: str) -> list[str]:
+        """The modules of a package, to any depth, that were not taken."""
+        return [one.name for one in self.modules.below(package) if one.name not in self.taken]
 
     def judge_registrations(self) -> None:
         """Report modules that were taken and register tools that were not."""

@@ -69,7 +69,7 @@ def gather(
         found.texts[path] = data
         _add(found, format.PROGRAM + path.removeprefix(prefix), data)
     attributes = Attributes(project.root)
-    for path in find_data(project, closure.sources, findings):
+    for path in sorted({*find_data(project, closure.sources, findings), *closure.data}):
         place = format.PROGRAM + path.removeprefix(prefix)
         if place not in found.files:
             _add_data(found, place, path, project, door, attributes)

@@ -10,53 +10,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from hermes_build.compiler.argument_keys import span_of
-from hermes_build.compiler.bundling.names import Names
-from hermes_build.compiler.diagnostics import Span
-
-
-@dataclass(frozen=True, slots=True)
-class Import:
-    """One import of ``module``, a dotted name without leading dots.
-
-    ``names`` are what ``from module import ...`` takes, ``*`` for all. ``guarded`` says that the
-    program goes on where the module is not there, and ``typing`` that only type checkers import it.
-    """
-
-    module: str
-    names: tuple[str, ...]
-    span: Span
-    guarded: bool = False
-    typing: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Undecided:
-    """An import of a module whose name is computed: ``known`` is how the name begins, if known.
-
-    ``maker`` is the dotted name of a function that makes what imports, where one does.
-    """
-
-    span: Span
-    known: str
-    why: str
-    maker: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Imports:
-    """What a module imports, in the order of its lines; ``exported`` is its ``__all__``.
-
-    ``exported`` is empty where there is none, and None where it cannot be read. ``by_path`` is the
-    first place that asks for the module's own file.
-    """
-
-    found: tuple[Import, ...] = ()
-    undecided: tuple[Undecided, ...] = ()
-    by_path: Span | None = None
-    exported: tuple[str, ...] | None = ()
+from hermes_build.compiler.bundling.facts import Imports, Notes
+from hermes_build.compiler.bundling.functions import may_look_up
+from hermes_build.compiler.bundling.lookups import Lookups, binds
+from hermes_build.compiler.bundling.names import Names, absolute
 
 
 def read_imports(source: bytes, path: str, module: str, *, is_package: bool) -> Imports:
@@ -71,15 +29,6 @@ def read_imports(source: bytes, path: str, module: str, *, is_package: bool) -> 
     return _Reader(ast.parse(source, path), source, path, module, is_package).read()
 
 
-_DYNAMIC = (
-    *(b"import_module", b"__import__", b"resolve_name", b"run_module", b"run_path"),
-    *(b"spec_from_file_location", b"SourceFileLoader", b"zipimporter", b"__getattr__"),
-)
-"""What source holds that imports by a computed name; most modules hold none of it."""
-
-_BY_NAME = ("import_module", "__import__")
-_IN_MODULES = {"run_module": "runpy", "run_path": "runpy", "resolve_name": "pkgutil"}
-_FROM_FILES = ("run_path", "spec_from_file_location", "SourceFileLoader", "zipimporter")
 _CAUGHT = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException")
 
 
@@ -87,43 +36,32 @@ class _Reader:
     def __init__(
         self, tree: ast.Module, source: bytes, path: str, module: str, is_package: bool
     ) -> None:
-        self.tree, self.path = tree, path
-        self.lines = source.splitlines()
-        self.dynamic = any(one in source for one in _DYNAMIC)
-        self.lists, self.asks = b"__all__" in source, b"__file__" in source
+        self.tree, self.module, self.is_package = tree, module, is_package
+        self.path, self.lists = path, b"__all__" in source
         self.package = module if is_package else module.rpartition(".")[0]
+        self.dynamic = may_look_up(source)
         self.names = Names(tree, module, self.package, self.dynamic or b"TYPE_CHECKING" in source)
-        self.found: list[Import] = []
-        self.undecided: list[Undecided] = []
+        self.notes = Notes(path, source.splitlines())
+        self.lookups = Lookups(self.names, self.package, self.notes, self.read_text)
 
     def read(self) -> Imports:
-        for statement, guarded, typing in self.statements():
-            if isinstance(statement, ast.Import):
-                for alias in statement.names:
-                    self.add(alias.name, (), statement, guarded, typing)
-            elif isinstance(statement, ast.ImportFrom):
-                module = self.origin(statement.module or "", statement.level)
-                names = tuple(alias.name for alias in statement.names)
+        for one, guarded, typing in self.statements():
+            if isinstance(one, ast.Import):
+                for alias in one.names:
+                    self.notes.add(alias.name, one, guarded=guarded, typing=typing)
+            elif isinstance(one, ast.ImportFrom):
+                module = absolute(one.module or "", one.level, self.package)
+                names = tuple(alias.name for alias in one.names)
                 if module:
-                    self.add(module, names, statement, guarded, typing)
+                    self.notes.add(module, one, names, guarded=guarded, typing=typing)
             elif self.dynamic and not typing:
-                self.look(statement, guarded)
-        exported = self.exported() if self.lists else ()
-        return Imports(tuple(self.found), tuple(self.undecided), self.by_path(), exported)
+                self.lookups.look(one, guarded)
+        return self.notes.all(self.exported() if self.lists else ())
 
-    def by_path(self) -> Span | None:
-        if not self.asks:
-            return None
-        places = [
-            (node.lineno, node.col_offset, node)
-            for node in ast.walk(self.tree)
-            if isinstance(node, ast.Name) and node.id == "__file__"
-        ]
-        return (
-            span_of(min(places, key=lambda one: one[:2])[2], self.path, self.lines)
-            if places
-            else None
-        )
+    def read_text(self, text: str) -> Imports:
+        """What a program needs that the module holds as a text, and runs."""
+        source = text.encode("utf-8", "replace")
+        return read_imports(source, self.path, self.module, is_package=self.is_package)
 
     def statements(self) -> Iterator[tuple[ast.stmt, bool, bool]]:
         """Every statement, whether a failing import in it is caught, and whether it never runs."""
@@ -153,125 +91,6 @@ class _Reader:
                             inner.append((rest, caught, typing))
             stack += reversed(inner)
 
-    def add(
-        self, module: str, names: tuple[str, ...], node: ast.stmt | ast.expr, guarded: bool,
-        typing: bool,
-    ) -> None:  # fmt: skip
-        span = span_of(node, self.path, self.lines)
-        self.found.append(Import(module, names, span, guarded, typing))
-
-    def origin(self, module: str, level: int) -> str:
-        """The absolute name of a module that is named from here; empty where there is none."""
-        if not level:
-            return module
-        parts = self.package.split(".") if self.package else []
-        if level > len(parts):
-            return ""
-        kept = parts[: len(parts) - level + 1]
-        return ".".join([*kept, module] if module else kept)
-
-    def look(self, statement: ast.stmt, guarded: bool) -> None:
-        """Look at the expressions of one statement for imports by a computed name."""
-        if isinstance(statement, (ast.Assign, ast.AnnAssign)):
-            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-            if any(_binds(target, "__getattr__") for target in targets):
-                self.lazy(statement)
-        stack: list[ast.AST] = [
-            child for child in ast.iter_child_nodes(statement) if not _is_body(child)
-        ]
-        while stack:
-            node = stack.pop()
-            if isinstance(node, ast.Call):
-                what = self.importer(node.func)
-                if what:
-                    self.called(node, what, guarded)
-                    stack += [*node.args, *(one.value for one in node.keywords)]
-                    continue
-            elif isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Load):
-                what = self.importer(node)
-                if what and what not in _FROM_FILES:
-                    self.undecide(node, "", f"`{what}` is used otherwise than in a call here")
-                    continue
-            stack += reversed(list(ast.iter_child_nodes(node)))
-
-    def lazy(self, statement: ast.Assign | ast.AnnAssign) -> None:
-        """Look at a ``__getattr__`` of the module that something else makes."""
-        value = statement.value
-        made = value.func if isinstance(value, ast.Call) else value
-        if isinstance(made, ast.Name) and self.names.binds(made.id):
-            return  # a function of this module, which is read like all of it
-        maker = "" if made is None else self.names.dotted(made)
-        if maker.startswith("."):
-            name = maker.lstrip(".")
-            maker = self.origin(name, len(maker) - len(name))
-        span = span_of(statement, self.path, self.lines)
-        why = "what the module's `__getattr__` imports"
-        self.undecided.append(Undecided(span, "", why, maker))
-
-    def importer(self, node: ast.expr) -> str:
-        """Which function that imports by name an expression leads to; empty for any other."""
-        if isinstance(node, ast.Attribute):
-            last, home = node.attr, self.names.dotted(node.value)
-        elif isinstance(node, ast.Name):
-            origin = self.names.dotted(node) or node.id
-            home, _, last = origin.rpartition(".")
-            if not home:  # a builtin, or what a star import brought
-                return last if last in _BY_NAME and not self.names.binds(last) else ""
-        else:
-            return ""
-        if last in _BY_NAME or (last in _FROM_FILES and last not in _IN_MODULES):
-            return last
-        return last if home and home == _IN_MODULES.get(last) else ""
-
-    def called(self, call: ast.Call, what: str, guarded: bool) -> None:
-        if what in _FROM_FILES:
-            self.undecide(call, "", "a module is loaded from a file")
-            return
-        first = _argument(call, 0, "mod_name" if what == "run_module" else "name")
-        values = self.names.texts(first) if first is not None else None
-        if not values:
-            self.undecide(call, "", "the module's name cannot be read from source")
-            return
-        for text, whole in values:
-            name, taken = text, tuple[str, ...]()
-            if what == "__import__":
-                level = _argument(call, 4, "level")
-                steps = 0 if level is None else getattr(level, "value", None)
-                if type(steps) is not int:
-                    self.undecide(call, "", "how far `level` leads cannot be read from source")
-                    return
-                name = self.origin(text, max(steps, 0))
-                listed = _listed(_argument(call, 3, "fromlist"))
-                if listed is None and whole:
-                    self.undecide(
-                        call, f"{name}.", "what is taken of it cannot be read from source"
-                    )
-                taken = listed or ()
-            elif what == "resolve_name":
-                name, _, rest = text.partition(":")
-                if whole and not rest and "." in name:  # the last part may be a name in the module
-                    name, _, last = name.rpartition(".")
-                    taken = (last,)
-            elif text.startswith("."):
-                name = self.relative(text, _argument(call, 1, "package"))
-            if not whole or not name:
-                self.undecide(call, name, "the module's name is computed")
-            else:
-                self.add(name, taken, call, guarded, False)
-
-    def relative(self, text: str, anchor: ast.expr | None) -> str:
-        """The name that ``import_module`` makes of a relative one; empty where that is unknown."""
-        known = self.names.texts(anchor) if anchor is not None else None
-        if not known or len(known) != 1 or not known[0][1]:
-            return ""
-        name = text.lstrip(".")
-        level = len(text) - len(name)
-        parts = known[0][0].split(".")
-        return ".".join([*parts[: len(parts) - level + 1], name]) if level <= len(parts) else ""
-
-    def undecide(self, node: ast.expr | ast.stmt, known: str, why: str) -> None:
-        self.undecided.append(Undecided(span_of(node, self.path, self.lines), known, why))
-
     def exported(self) -> tuple[str, ...] | None:
         """The names of ``__all__``, as far as they are written out in it."""
         names: list[str] = []
@@ -279,11 +98,11 @@ class _Reader:
             value: ast.expr | None = None
             targets = getattr(node, "targets", None) or [getattr(node, "target", None)]
             if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
-                value = node.value if any(_binds(one, "__all__") for one in targets) else None
+                value = node.value if any(binds(one, "__all__") for one in targets) else None
             elif (
                 isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Attribute)
-                and _binds(node.func.value, "__all__")
+                and binds(node.func.value, "__all__")
                 and node.args
             ):
                 value = node.args[0]
@@ -312,34 +131,3 @@ def _suppresses(item: ast.withitem) -> bool:
         return False
     name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
     return name == "suppress" and any(_catches(one) for one in call.args)
-
-
-def _is_body(node: ast.AST) -> bool:
-    return isinstance(node, (ast.stmt, ast.ExceptHandler, ast.match_case))
-
-
-def _binds(node: ast.expr | None, name: str) -> bool:
-    if isinstance(node, (ast.Tuple, ast.List)):
-        return any(_binds(one, name) for one in node.elts)
-    return isinstance(node, ast.Name) and node.id == name
-
-
-def _argument(call: ast.Call, position: int, name: str) -> ast.expr | None:
-    for keyword in call.keywords:
-        if keyword.arg == name:
-            return keyword.value
-    if len(call.args) > position and not any(isinstance(one, ast.Starred) for one in call.args):
-        return call.args[position]
-    return None
-
-
-def _listed(node: ast.expr | None) -> tuple[str, ...] | None:
-    """The texts of a list that is written out; None where it is not."""
-    if node is None:
-        return ()
-    if isinstance(node, ast.Constant) and not node.value:
-        return ()
-    elements = node.elts if isinstance(node, (ast.List, ast.Tuple)) else [node]
-    texts = [one.value if isinstance(one, ast.Constant) else None for one in elements]
-    known = tuple(one for one in texts if isinstance(one, str))
-    return known if len(known) == len(texts) else None

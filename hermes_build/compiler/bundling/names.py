@@ -26,6 +26,7 @@ class Names:
     def __init__(self, tree: ast.Module, module: str, package: str, is_wanted: bool) -> None:
         self._imported: dict[str, set[str]] = {}
         self._bound: dict[str, list[ast.expr | None]] = {}
+        self._stars: set[str] = set()
         self._own = {"__name__": module, "__package__": package}
         if is_wanted:
             for node in ast.walk(tree):
@@ -43,6 +44,26 @@ class Names:
         if len(origins) != 1 or node.id in self._bound:
             return ""
         return ".".join([*origins, *reversed(attributes)])
+
+    def origins(self, node: ast.expr) -> set[str]:
+        """Every dotted name that names and attributes may lead to: through imports, or as they are.
+
+        Unlike `dotted`, whatever else the module binds to the name. What ``getattr`` takes by a
+        text that is written out is an attribute, too.
+        """
+        if isinstance(node, ast.Name):
+            if node.id in self._imported:
+                return self._imported[node.id]
+            own = set() if node.id in self._bound else {node.id}
+            return own | {f"{one}.{node.id}" for one in self._stars}
+        inner, name = attribute(node)
+        if inner is None:
+            return set()
+        return {f"{one}.{name}" for one in self.origins(inner)}
+
+    def values(self, name: str) -> list[ast.expr | None]:
+        """What the module binds to a name; None for what is no value that is written out."""
+        return self._bound.get(name, [])
 
     def binds(self, name: str) -> bool:
         """Whether the module binds a name otherwise than by an import."""
@@ -128,11 +149,47 @@ class Names:
                 self._imported.setdefault(bound, set()).add(alias.name if alias.asname else bound)
         elif isinstance(node, ast.ImportFrom):
             for alias in node.names:
-                origin = f"{'.' * node.level}{node.module or ''}.{alias.name}"
+                if alias.name == "*":
+                    self._stars.add(f"{'.' * node.level}{node.module or ''}")
+                    continue
+                home = f"{node.module}." if node.module else ""
+                origin = f"{'.' * node.level}{home}{alias.name}"
                 self._imported.setdefault(alias.asname or alias.name, set()).add(origin)
         else:
             for name, value in _bindings(node):
                 self._bound.setdefault(name, []).append(value)
+
+
+def attribute(node: ast.expr) -> tuple[ast.expr | None, str]:
+    """What an attribute is taken of, and its name; None and nothing where this is no attribute.
+
+    What ``getattr`` or square brackets take by a text that is written out counts as one.
+    """
+    if isinstance(node, ast.Attribute):
+        return node.value, node.attr
+    value: ast.expr | None = None
+    if isinstance(node, ast.Subscript):
+        value, key = node.value, node.slice
+    elif isinstance(node, ast.Call) and len(node.args) > 1:
+        value, key = node.args[0], node.args[1]
+        if not isinstance(node.func, ast.Name) or node.func.id != "getattr":
+            return None, ""
+    else:
+        return None, ""
+    if isinstance(key, ast.Constant) and isinstance(key.value, str):
+        return value, key.value
+    return None, ""
+
+
+def absolute(module: str, level: int, package: str) -> str:
+    """The absolute name of a module that is named from a package; empty where there is none."""
+    if not level:
+        return module
+    parts = package.split(".") if package else []
+    if level > len(parts):
+        return ""
+    kept = parts[: len(parts) - level + 1]
+    return ".".join([*kept, module] if module else kept)
 
 
 def _bindings(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
