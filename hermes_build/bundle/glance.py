@@ -10,10 +10,10 @@ it is needed: when a tool is looked up, or the first handler is imported.
 from __future__ import annotations
 
 import os
-from _thread import RLock
 
 from hermes_build.bundle.format import FORMAT, MANIFEST, MAX_MANIFEST, BundleError
 from hermes_build.bundle.held import Held
+from hermes_build.forks import forked_lock
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Glance:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.path.abspath(path)
         self.held: Held | None = None
-        self._lock = RLock()
+        self._lock = forked_lock()
         self._facts: tuple[str, str, str, int, str] | None = None
         self._opened: Opened | None = None
         try:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from _thread import RLock
 
 from hermes_build.bundle.format import BundleError
+from hermes_build.forks import forked_lock
 
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _KIND, _REGULAR = 0o170000, 0o100000  # as in `stat`
@@ -25,7 +25,7 @@ class Held:
 
     def __init__(self, path: str) -> None:
         self._descriptor = -1
-        self._lock = RLock()  # a finalizer may read within a read
+        self._lock = forked_lock()  # a finalizer may read within a read
         self.path = path
         self._descriptor = os.open(path, _OPEN)
         self._status = os.fstat(self._descriptor)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import os
 import time
-from _thread import allocate_lock
 
+from hermes_build.forks import forked_lock
 from hermes_build.runtime.errors import Unavailable, describe
 from hermes_build.runtime.requirements import importable, on_path, unmet
 
@@ -66,7 +66,7 @@ class Availability:
         self.grace = grace
         self.clock = clock
         self.invalidations = 0
-        self._lock = allocate_lock()
+        self._lock = forked_lock()
         self._checks: dict[object, _Known] = {}
         self._here: dict[tuple[str, str], tuple[float, str | None, bool]] = {}
         self._room = _ROOM

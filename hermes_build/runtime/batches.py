@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from contextvars import ContextVar
-from threading import RLock
 from typing import TYPE_CHECKING
 
+from hermes_build.forks import forked_lock
 from hermes_build.runtime.drafts import Draft
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Batch:
 
     def __init__(self, registry: Changes) -> None:
         self._registry = registry
-        self._lock = RLock()
+        self._lock = forked_lock()
         self._operations: list[Callable[[Draft], None]] = []
         with registry._lock:
             self._generation = registry._generation

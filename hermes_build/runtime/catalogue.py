@@ -11,9 +11,9 @@ process, and a bisection touches a dozen.
 from __future__ import annotations
 
 import os
-from _thread import RLock
 
 from hermes_build import __version__
+from hermes_build.forks import forked_lock
 from hermes_build.layout import FORMAT, HEADER
 from hermes_build.runtime.errors import CatalogueError
 
@@ -248,7 +248,7 @@ class _File:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._lock = RLock()
+        self._lock = forked_lock()
         flags = os.O_RDONLY | getattr(os, "O_BINARY", 0)
         try:
             self._descriptor = os.open(path, flags)

@@ -135,6 +135,13 @@ class Changes(Toolsets):
             for message, *parts in draft.warnings:
                 log.warning(message, *parts)
 
+    def interrupted(self) -> None:
+        """In a process that was forked in the midst of a change, whoever made it: note it.
+
+        What was published of it holds, since that takes one assignment.
+        """
+        self._changed()
+
     def _changed(self) -> None:
         """Note that something changed, at the end of a change and under the lock."""
         self._generation += 1

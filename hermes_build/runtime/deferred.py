@@ -9,12 +9,13 @@ Ranking is BM25, by the full-text search of SQLite.
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
+from _thread import RLock
 from contextvars import copy_context
 from functools import partial
 from json import dumps
-from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from hermes_build.runtime.bridge import on_thread
@@ -105,8 +106,7 @@ class Deferred:
             )
         self._session = session
         self._gates = {name: Arguments(name, schema) for name, schema in _PARAMETERS.items()}
-        self._lock = Lock()
-        self._index: tuple[int, float, sqlite3.Connection] | None = None
+        self._index: tuple[int, float, _Index] | None = None
 
     def definitions(self) -> Iterator[dict[str, Any]]:
         """The definitions of the three, in the order in which they are used."""
@@ -155,13 +155,8 @@ class Deferred:
         wanted = " OR ".join(f'"{word}"' for word in words)
         found = []
         if wanted:
-            with self._lock:
-                rows = self._indexed().execute(
-                    "SELECT name, summary FROM tools WHERE tools MATCH ? "
-                    "ORDER BY bm25(tools, 10.0, 0.0, 4.0, 2.0, 1.0), name LIMIT ?",
-                    (wanted, limit),
-                )
-                found = [{"name": name, "description": summary} for name, summary in rows]
+            rows = self._indexed().best(wanted, limit)
+            found = [{"name": name, "description": summary} for name, summary in rows]
         total = len(self._session.deferred_names)
         if not found:
             return tool_result(tools=[], total=total, note="Nothing matches; try other words.")
@@ -182,21 +177,17 @@ class Deferred:
             schema = effective_schema(session.registry, record)
         return dumps(schema, ensure_ascii=False)
 
-    def _indexed(self) -> sqlite3.Connection:
+    def _indexed(self) -> _Index:
         """The index of the deferred tools that are available, made again when they change."""
         registry = self._session.registry
         availability = registry.availability
         if self._index is not None:
-            generation, expires, database = self._index
+            generation, expires, index = self._index
             if generation == registry.generation and availability.clock() < expires:
-                return database
+                return index
         generation = registry.generation
         expires = availability.clock() + availability.ttl
-        database = sqlite3.connect(":memory:", check_same_thread=False)
-        database.execute(
-            "CREATE VIRTUAL TABLE tools USING fts5(name, summary UNINDEXED, description, tags, "
-            "parameters, tokenize = 'porter unicode61 remove_diacritics 2')"
-        )
+        rows = []
         looks = availability.listing()
         for name in self._session.deferred_names:
             record = registry.find(name)
@@ -204,9 +195,49 @@ class Deferred:
                 continue
             if record.get("requires") and looks.missing(record, registry.check_of(record)):
                 continue
-            database.execute("INSERT INTO tools VALUES (?, ?, ?, ?, ?)", _row(record))
-        self._index = (generation, expires, database)
-        return database
+            rows.append(_row(record))
+        index = _Index(rows)
+        self._index = (generation, expires, index)
+        return index
+
+
+_in_use = RLock()
+"""Held by who is inside of SQLite. What it locks within is locked for ever in a process that is
+forked meanwhile, so that a fork waits; nothing of others runs under this lock."""
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_in_use.acquire,
+        after_in_parent=_in_use.release,
+        after_in_child=_in_use.release,
+    )
+
+
+class _Index:
+    """A full-text index of tools, by the rows that `_row` makes."""
+
+    def __init__(self, rows: list[tuple[str, str, str, str, str]]) -> None:
+        with _in_use:
+            self._database = sqlite3.connect(":memory:", check_same_thread=False)
+            self._database.execute(
+                "CREATE VIRTUAL TABLE tools USING fts5(name, summary UNINDEXED, description, tags, "
+                "parameters, tokenize = 'porter unicode61 remove_diacritics 2')"
+            )
+            self._database.executemany("INSERT INTO tools VALUES (?, ?, ?, ?, ?)", rows)
+
+    def best(self, wanted: str, limit: int) -> list[tuple[str, str]]:
+        """Name and summary of the tools that match best."""
+        with _in_use:
+            rows = self._database.execute(
+                "SELECT name, summary FROM tools WHERE tools MATCH ? "
+                "ORDER BY bm25(tools, 10.0, 0.0, 4.0, 2.0, 1.0), name LIMIT ?",
+                (wanted, limit),
+            )
+            return rows.fetchall()
+
+    def __del__(self) -> None:
+        with _in_use:
+            self._database.close()
 
 
 def _row(record: dict[str, Any]) -> tuple[str, str, str, str, str]:

@@ -5,8 +5,7 @@ None of them needs a handler. Whatever is handed out is a fresh copy.
 
 from __future__ import annotations
 
-from _thread import RLock
-
+from hermes_build.forks import forked_lock
 from hermes_build.layout import TOOL, TOOL_ALIAS
 from hermes_build.runtime.catalogue import Catalogue
 from hermes_build.runtime.overlay import Overlay, nothing
@@ -30,7 +29,7 @@ class Lookups:
 
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
-        self._lock = RLock()
+        self._lock = forked_lock(self)
         self._overlay: Overlay = nothing()
         self._declared_names: list[str] | None = None
         self._declared_owners: dict[str, str] | None = None
@@ -44,6 +43,9 @@ class Lookups:
         @property
         def default_max_result_chars(self) -> float:
             """How many characters a result may have where its tool does not say."""
+
+        def interrupted(self) -> None:
+            """In a forked process: finish what another thread was changing."""
 
         def check_of(self, record: dict[str, Any]) -> Callable[[], bool] | None:
             """A tool's check function."""

@@ -7,9 +7,8 @@ block that is read later must still have it: another process may write into a fi
 
 from __future__ import annotations
 
-from _thread import RLock
-
 from hermes_build.bundle.format import BundleError
+from hermes_build.forks import forked_lock
 from hermes_build.runtime.errors import CatalogueError
 
 TYPE_CHECKING = False
@@ -58,7 +57,7 @@ class Pinned:
     def __init__(self, glance: Glance, name: str) -> None:
         self._glance = glance
         self._name = name
-        self._lock = RLock()
+        self._lock = forked_lock()
         self._closed = False
         self._held: Held | None = None
         self._begin = self._size = 0
