@@ -70,3 +70,14 @@ def test_a_hidden_secret_keeps_its_place_and_its_length() -> None:
     text = f'one\npassword = "hunter2"  # why\n{AWS}\n'
     shown = hide_secrets(text, code=True)
     assert shown == f'one\npassword = "•••••••"  # why\n{"•" * len(AWS)}\n'
+
+
+def test_a_token_is_found_whole_however_long_it_is_and_wherever_its_mark_stands() -> None:
+    part = "x7Qz9Lk2Wm4Rt8Yv" * 80
+    long = f"eyJhbGciOiJIUzI1NiJ9.{part}.{part}"
+    hook = "discordapp.com/api/v10/webhooks/" + "1" * 19 + "/" + "x7Qz9Lk2Wm4Rt8Yv3Bn6"
+    for before in ("", "İ" * 700, "key " * 300):
+        for token in (long, hook):
+            text = f"{before} {token}\n{AWS}"
+            spans = [text[one.start : one.end] for one in find_secrets(text, code=True)]
+            assert spans == [token, AWS]
