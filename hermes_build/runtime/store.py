@@ -220,11 +220,18 @@ class FolderStore:
                 found.append((status.st_mtime_ns, name, status.st_size))
             elif status.st_mtime < time.time() - _ABANDONED_SECONDS:
                 _remove(prefix + name, folder)
+        found.sort(reverse=True)
+        size = 0
         try:
-            size = os.stat(prefix + newest, dir_fd=folder).st_size
-        except FileNotFoundError:  # another writer keeps fewer, and is done already
-            size = 0
-        for number, (_, name, bytes_) in enumerate(sorted(found, reverse=True), start=2):
+            status = os.stat(prefix + newest, dir_fd=folder)
+            size = status.st_size
+            if found and status.st_mtime_ns <= found[0][0]:
+                # A clock that was set back, or a coarse one, would make the newest an old one.
+                later = found[0][0] + 1
+                os.utime(prefix + newest, ns=(later, later), dir_fd=folder)
+        except (OSError, OverflowError):  # another writer keeps fewer, and is done already
+            pass
+        for number, (_, name, bytes_) in enumerate(found, start=2):
             size += bytes_
             if number > self._keep or size > self._max_bytes:
                 _remove(prefix + name, folder)

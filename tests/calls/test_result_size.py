@@ -8,6 +8,7 @@ import re
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -333,6 +334,29 @@ def test_the_oldest_make_room_for_the_newest(tmp_path: Path) -> None:
     assert files(tmp_path / "results") == sorted(one.name for one in places[2:])
     with pytest.raises(StoreError, match="251 bytes"):
         store.save("t", "c", "x" * 251)
+
+
+def test_no_clock_makes_what_was_just_kept_the_oldest(tmp_path: Path) -> None:
+    """A file of a time to come, as one is after a clock was set back, is older than what follows."""
+    store = FolderStore(tmp_path, keep=3)
+    ahead = time.time() + 100_000
+    for number in range(3):
+        kept = store.save("t", str(number), f"before {number}").place
+        os.utime(kept, (ahead + number, ahead + number))
+    for number in range(6):
+        kept = store.save("t", str(number), f"after {number}").place
+        texts = {one.read_text() for one in tmp_path.iterdir()}
+        lately = {f"after {one}" for one in range(max(0, number - 2), number + 1)}
+        assert lately <= texts
+        assert len(texts) == 3
+
+
+def test_results_that_come_within_one_tick_of_the_clock_keep_their_order(tmp_path: Path) -> None:
+    store = FolderStore(tmp_path, keep=2)
+    for number in range(20):
+        store.save("t", str(number), f"text {number}")
+        wanted = {f"text {one}" for one in range(max(0, number - 1), number + 1)}
+        assert {one.read_text() for one in tmp_path.iterdir()} == wanted
 
 
 def test_an_unfinished_file_goes_when_its_writer_is_long_gone(tmp_path: Path) -> None:
