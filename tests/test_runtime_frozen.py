@@ -13,7 +13,7 @@ from typing import Any
 import jsonschema_rs
 import pytest
 
-from hermes_build.runtime.frozen import FrozenDict, FrozenList, freeze
+from hermes_build.runtime.freezing import FrozenDict, FrozenList, freeze
 
 PLAIN: dict[str, Any] = {"b": [3, {"c": [1]}, 2], "a": {"d": None, "e": "é"}}
 

@@ -85,3 +85,9 @@ def test_every_public_name_is_there_and_documented() -> None:
         assert name in dir(runtime)
     with pytest.raises(AttributeError, match="nope"):
         _ = runtime.nope  # type: ignore[attr-defined]
+
+
+def test_no_public_name_is_that_of_a_module() -> None:
+    """The import of a module would put it in the place of what has its name."""
+    modules = {path.stem for path in Path(runtime.__file__).parent.glob("*.py")}
+    assert modules.isdisjoint(runtime.__all__)

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from hermes_build.runtime.hookspecs import hookimpl as hookimpl
     from hermes_build.runtime.plugins import Plugin as Plugin
     from hermes_build.runtime.registry import ToolRegistry as ToolRegistry
-    from hermes_build.runtime.registry import frozen as frozen
     from hermes_build.runtime.result import tool_error as tool_error
     from hermes_build.runtime.result import tool_result as tool_result
     from hermes_build.runtime.servers import Server as Server
@@ -47,7 +46,6 @@ _HOMES = {
     "ToolsetError": "errors",
     "Unavailable": "errors",
     "UnknownToolset": "errors",
-    "frozen": "registry",
     "hookimpl": "hookspecs",
     "open_bundle": "bundles",
     "tool_error": "result",

@@ -13,7 +13,10 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
+from hermes_build.runtime.admission import not_a_schema, not_json
+from hermes_build.runtime.drift import differing, equal
 from hermes_build.runtime.errors import describe
+from hermes_build.runtime.logs import warn
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,9 +56,12 @@ def effective_schema(registry: ToolRegistry, record: dict[str, Any]) -> dict[str
         memos = _memos.setdefault(registry, {})
         memo = memos.get(record["name"])
         # The declared schema may be another one by now: a plugin may have taken the tool's place.
-        if memo is not None and memo[0] == given and memo[1] == static:
+        if memo is not None and equal(memo[0], given) and equal(memo[1], static):
             return memo[2]
-        given = deepcopy(dict(given))
+        given = dict(given)
+        if fault := not_json(given):
+            raise _Broken(f"what it returned is not JSON: {fault}")
+        given = deepcopy(given)
         made = _made(static, given, record.get("dynamic", ()))
     except KeyboardInterrupt:
         raise
@@ -112,10 +118,8 @@ class _Broken(Exception):
 def _made(
     static: dict[str, Any], given: dict[str, Any], declared: tuple[str, ...] | list[str]
 ) -> dict[str, Any]:
-    from hermes_build.runtime.drift import differing
-
     made = deepcopy(static)
-    if given and all(str(key).startswith("/") for key in given):
+    if given and all(key.startswith("/") for key in given):
         for pointer, value in given.items():
             _put(made, pointer, value)
     else:
@@ -126,31 +130,26 @@ def _made(
             raise _Broken(f"it changes {pointer}, and the spec lets it change {allowed} alone")
     if not isinstance(made.get("description"), str):
         raise _Broken("the description that it gives is no text")
-    _demand_schema(made.get("parameters"))
+    parameters = made.get("parameters")
+    if not isinstance(parameters, dict) or parameters.get("type", "object") != "object":
+        raise _Broken("the parameters that it gives are no schema of an object")
+    if fault := not_a_schema(parameters):
+        raise _Broken(f"the parameters that it gives are no JSON Schema: {fault}")
     return made
 
 
 def _put(root: dict[str, Any], pointer: str, value: Any) -> None:
     *path, last = [part.replace("~1", "/").replace("~0", "~") for part in pointer[1:].split("/")]
     node: Any = root
-    for part in path:
-        node = node[int(part)] if isinstance(node, list) else node.setdefault(part, {})
-    if isinstance(node, list):
-        node[int(last)] = value
-    else:
-        node[last] = value
-
-
-def _demand_schema(parameters: Any) -> None:
-    from jsonschema_rs import Draft202012Validator, meta
-
-    if not isinstance(parameters, dict) or parameters.get("type", "object") != "object":
-        raise _Broken("the parameters that it gives are no schema of an object")
     try:
-        meta.validate(parameters)
-        Draft202012Validator(parameters, offline=True)
-    except Exception as error:  # the library has several kinds
-        raise _Broken(f"the parameters that it gives are no schema ({describe(error)})") from None
+        for part in path:
+            node = node[int(part)] if isinstance(node, list) else node.setdefault(part, {})
+        if isinstance(node, list):
+            node[int(last)] = value
+        else:
+            node[last] = value
+    except (AttributeError, IndexError, TypeError, ValueError):
+        raise _Broken(f"there is no place {pointer} in the definition") from None
 
 
 def _warn(registry: ToolRegistry, tool: str, why: str) -> None:
@@ -158,9 +157,7 @@ def _warn(registry: ToolRegistry, tool: str, why: str) -> None:
     if (tool, why) in warned:
         return
     warned.add((tool, why))
-    from logging import getLogger
-
-    getLogger("hermes_build.runtime").warning(
+    warn(
         "dynamic_schema_overrides of %s is passed over, and its declared schema stands: %s",
         tool,
         why,

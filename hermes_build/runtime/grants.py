@@ -131,7 +131,7 @@ class Rules:
             yield False, "the session has a tool of its own by that name, for its deferred ones"
         for name in self.disabled:
             if tool in self._tools(name, strict=False, tags=True):
-                yield False, f"{self._described(name, tool)} is disabled, which is applied last"
+                yield False, f"{self._described(name, tool)} is disabled (denials are applied last)"
         if self.enabled is None:
             yield True, "every tool is enabled by default"
         for name in self.enabled or ():
@@ -140,7 +140,7 @@ class Rules:
 
     def _tools(self, name: str, strict: bool, tags: bool = False) -> Iterable[str]:
         if tags and name.startswith(TAG):
-            return self._tagged(name.removeprefix(TAG))
+            return self._tagged(name, strict)
         try:
             return self.registry.resolve_toolset(name)
         except UnknownToolset:
@@ -159,15 +159,22 @@ class Rules:
         ]
         raise UnknownToolset(name, nearest(name, known))
 
-    def _tagged(self, tag: str) -> Iterator[str]:
-        for name in self.registry.get_all_tool_names():
-            record = self.registry.find(name)
-            if record is not None and tag in record.get("tags", ()):
-                yield name
+    def _tagged(self, name: str, strict: bool) -> Iterable[str]:
+        tags: dict[str, list[str]] = {}
+        for tool in self.registry.get_all_tool_names():
+            for tag in (self.registry.find(tool) or {}).get("tags", ()):
+                tags.setdefault(tag, []).append(tool)
+        wanted = name.removeprefix(TAG)
+        if strict and wanted not in tags:
+            from hermes_build.nearest import nearest
+
+            near = nearest(wanted, tags)
+            raise UnknownToolset(name, near and TAG + near)
+        return tags.get(wanted, ())
 
     def _described(self, name: str, tool: str) -> str:
         if name.startswith(TAG):
-            return f"the tag {name.removeprefix(TAG)!r}, which it has,"
+            return f"its tag {name.removeprefix(TAG)!r}"
         if not self.registry.validate_toolset(name):
             return f"the tool {name!r}"
         owner = self.registry.get_toolset_for_tool(tool)

@@ -10,6 +10,8 @@ built or called, and pluggy is not imported.
 from __future__ import annotations
 
 from hermes_build.runtime.errors import Refusal, describe
+from hermes_build.runtime.freezing import freeze
+from hermes_build.runtime.logs import warn
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,8 +20,6 @@ if TYPE_CHECKING:
 
     from hermes_build.runtime.call import Call
     from hermes_build.runtime.registry import ToolRegistry
-
-NAMES = ("pre_tool_call", "post_tool_call", "transform_tool_result")
 
 _IDS = ("session_id", "task_id", "tool_call_id", "turn_id")
 
@@ -76,14 +76,25 @@ class Hooks:
 
         self.register(plugin_of(hook, function))
 
-    def unregister(self, plugin: object) -> None:
-        """Take a plugin back, or a function that `add` was given; no-op where it is not there."""
-        from hermes_build.runtime.hookspecs import leave
+    def unregister(self, plugin: object) -> object | None:
+        """Take back a plugin, a function that `add` was given, or middleware.
 
+        Returns:
+            What was taken back; None, as pluggy has it, where nothing of the kind was registered.
+        """
         with self._registry._lock:
+            arguments = tuple(one for one in self._arguments if one != plugin)
+            execution = tuple(one for one in self._execution if one != plugin)
+            found = arguments != self._arguments or execution != self._execution
+            self._arguments, self._execution = arguments, execution
             if self._manager is not None:
-                leave(self._manager, plugin)
-                self._look()
+                from hermes_build.runtime.hookspecs import leave
+
+                found = leave(self._manager, plugin) or found
+            if not found:
+                return None
+            self._look()
+            return plugin
 
     def add_argument_middleware(self, function: Callable[[str, Any, Call], Any]) -> None:
         """Let a function change what was sent: ``function(tool_name, args, call)``.
@@ -94,7 +105,7 @@ class Hooks:
         self._demand_plain(function)
         with self._registry._lock:
             self._arguments = (*self._arguments, function)
-            self._registry._changed()
+            self._look()
 
     def add_execution_middleware(self, function: Callable[[Any, Call], Any]) -> None:
         """Let a function run around the handler: ``function(proceed, call)``.
@@ -105,7 +116,7 @@ class Hooks:
         self._demand_plain(function)
         with self._registry._lock:
             self._execution = (*self._execution, function)
-            self._registry._changed()
+            self._look()
 
     def _demand_plain(self, function: Any) -> None:
         from hermes_build.runtime.shapes import is_coroutine_function
@@ -114,10 +125,12 @@ class Hooks:
             raise TypeError("middleware must be a plain function: it runs for sync callers too")
 
     def _look(self) -> None:
-        from hermes_build.runtime.hookspecs import asking
+        """Let what is registered by now take effect, under the lock."""
+        if self._manager is not None:
+            from hermes_build.runtime.hookspecs import NAMES, asking
 
-        callers = (getattr(self._manager.hook, name) for name in NAMES)
-        self._before, self._after, self._transform = map(asking, callers)
+            callers = (getattr(self._manager.hook, name) for name in NAMES)
+            self._before, self._after, self._transform = map(asking, callers)
         self._registry._changed()
 
     # The stages of a call.
@@ -133,17 +146,21 @@ class Hooks:
 
     def before(self, call: Call) -> None:
         """Ask the ``pre_tool_call`` hooks. Raises `Refusal` where one of them blocks or fails."""
-        if self._before is None:
+        # Looked up once, here and below: meanwhile, another thread may take the last one back.
+        ask = self._before
+        if ask is None:
+            if self._after is not None or self._transform is not None:
+                _note(call)  # now, since a handler may write into its arguments
             return
         try:
-            answers = self._before(_about(call))
+            answers = ask(_about(call))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # a policy that fails must not open the door
             from hermes_build.runtime.masking import mask
 
             why = mask(describe(error))
-            _log(f"A pre_tool_call hook failed, so {call.tool_name} is blocked", error)
+            warn("A pre_tool_call hook failed, so %s is blocked: %s", call.tool_name, error)
             raise Refusal(
                 f"Blocked: a policy check of {call.tool_name} failed ({why}).", kind="plugin_block"
             ) from error
@@ -154,42 +171,52 @@ class Hooks:
 
     def execute(self, call: Call, handle: Callable[[dict[str, Any]], Any]) -> Any:
         """Run the handler within the execution middleware, the first of which is outermost."""
-        if not self._execution:
-            return handle(call.arguments)
+        middleware = self._execution
 
-        def step(position: int, arguments: dict[str, Any]) -> Any:
-            if position == len(self._execution):
+        def step(position: int, arguments: dict[str, Any], told: dict[str, Any]) -> Any:
+            # What all others see of a call is what its handler gets, and only `proceed` changes it.
+            call.arguments = told
+            if call.about is not None:
+                call.about["args"] = told
+                call.about["repairs"] = call.repairs
+            if position == len(middleware):
                 return handle(arguments)
 
             def proceed(changed: Any = None) -> Any:
-                onward = arguments
-                if changed is not None and call.callee is not None:
-                    onward = call.callee.accept(changed)
-                return step(position + 1, onward)
+                if changed is None or call.callee is None:
+                    return step(position + 1, arguments, told)
+                from copy import deepcopy
 
-            return self._execution[position](proceed, call)
+                # A copy, since parts of it may be frozen, as what middleware is told is.
+                onward, repairs = call.callee.accept_reporting(deepcopy(changed))
+                call.repairs = (*call.repairs, *repairs)
+                return step(position + 1, onward, freeze(onward))
 
-        return step(0, call.arguments)
+            return middleware[position](proceed, call)
+
+        return step(0, call.arguments, freeze(call.arguments))
 
     def after(self, call: Call) -> None:
         """Tell the ``post_tool_call`` hooks what came of a call; what they return is ignored."""
-        if self._after is None:
+        tell = self._after
+        if tell is None:
             return
         _derive_status(call)
         try:
-            self._after(_outcome(call))
+            tell(_outcome(call))
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # a wrapper; plain hooks are guarded one by one
-            _log(f"A post_tool_call hook failed after {call.tool_name}", error)
+            warn("A post_tool_call hook failed after %s: %s", call.tool_name, error)
 
     def transform(self, call: Call) -> Any:
         """The result as the model gets it: the first text that a hook returns, else as it is."""
-        if self._transform is None:
+        ask = self._transform
+        if ask is None:
             return call.result
         _derive_status(call)
         try:
-            answers = self._transform(_outcome(call))
+            answers = ask(_outcome(call))
             for answer in answers if isinstance(answers, list) else ():
                 if isinstance(answer, str):
                     from hermes_build.runtime.result import utf8
@@ -198,24 +225,39 @@ class Hooks:
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # a wrapper, or text that is none; others are guarded
-            _log(f"A transform_tool_result hook failed after {call.tool_name}", error)
+            warn("A transform_tool_result hook failed after %s: %s", call.tool_name, error)
         return call.result
 
 
 def _about(call: Call) -> dict[str, Any]:
-    """What every hook is told of a call, made once a call."""
-    about = call.about
-    if about is None:
-        about = call.about = {"tool_name": call.tool_name, "args": call.arguments}
-        for name in _IDS:
-            about[name] = call.identity(name)
-        about["repairs"] = call.repairs
+    """What every hook is told of a call, made once a call; nobody can change its arguments."""
+    if call.about is None:
+        call.about = _told(call, freeze(call.arguments))
+    return call.about
+
+
+def _note(call: Call) -> dict[str, Any]:
+    """The same, also for arguments that were refused, which may fail at being frozen."""
+    try:
+        return _about(call)
+    except KeyboardInterrupt:
+        raise
+    except BaseException:  # they hold themselves, or are foreign
+        call.about = _told(call, call.arguments)
+        return call.about
+
+
+def _told(call: Call, arguments: dict[str, Any]) -> dict[str, Any]:
+    about: dict[str, Any] = {"tool_name": call.tool_name, "args": arguments}
+    for name in _IDS:
+        about[name] = call.identity(name)
+    about["repairs"] = call.repairs
     return about
 
 
 def _outcome(call: Call) -> dict[str, Any]:
     """The same, and what came of it; the hooks before the handler were told already."""
-    about = _about(call)
+    about = _note(call)
     if "status" not in about:
         about["result"] = call.result
         about["duration_ms"] = call.duration_ms
@@ -232,7 +274,7 @@ def _derive_status(call: Call) -> None:
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # what an envelope holds is foreign, down to its truth
-        _log(f"The result of {call.tool_name} cannot be looked at", error)
+        warn("The result of %s cannot be looked at: %s", call.tool_name, error)
 
 
 def _look_for_error(call: Call) -> None:
@@ -271,9 +313,3 @@ def _block(answer: Any, tool: str) -> str | None:
         f"Blocked: a pre_tool_call hook answered {type(answer).__name__} for {tool}; it must "
         'return None, or {"action": "block", "message": ...}.'
     )
-
-
-def _log(what: str, error: BaseException) -> None:
-    from logging import getLogger
-
-    getLogger("hermes_build.runtime").warning("%s: %s", what, describe(error))

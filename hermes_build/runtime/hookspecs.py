@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
-from hermes_build.runtime.errors import describe
-from hermes_build.runtime.hooks import NAMES
+from hermes_build.runtime.logs import warn
 from hermes_build.runtime.shapes import is_coroutine_function
 
 if TYPE_CHECKING:
@@ -79,6 +78,9 @@ class Specs:
         repairs: tuple[Repair, ...],
     ) -> str | None:
         """Called after ``post_tool_call``; the first text that is returned replaces the result."""
+
+
+NAMES = tuple(name for name in vars(Specs) if not name.startswith("_"))
 
 
 class _InOrder(pluggy.PluginManager):
@@ -168,7 +170,7 @@ def asking(caller: pluggy.HookCaller) -> Callable[[dict[str, Any]], Any] | None:
             except BaseException as error:
                 if not is_guarded:
                     raise
-                _tell(caller.name, error)
+                warn("A %s hook failed: %s", caller.name, error)
             else:
                 if answer is not None:
                     answers.append(answer)
@@ -177,11 +179,17 @@ def asking(caller: pluggy.HookCaller) -> Callable[[dict[str, Any]], Any] | None:
     return ask
 
 
-def leave(manager: pluggy.PluginManager, plugin: object) -> None:
-    """Take a plugin back, or the plugin that was made of a function."""
-    for _, one in manager.list_name_plugin():
-        if one is plugin or (isinstance(one, _OneFunction) and one.function is plugin):
-            manager.unregister(one)
+def leave(manager: pluggy.PluginManager, plugin: object) -> bool:
+    """Take a plugin back, or the plugins that were made of a function; whether there were any."""
+    # Not by `is`: each look at a bound method makes another object, which equals the others.
+    found = [
+        one
+        for one in manager.get_plugins()
+        if one == plugin or (isinstance(one, _OneFunction) and one.function == plugin)
+    ]
+    for one in found:
+        manager.unregister(one)
+    return bool(found)
 
 
 class _OneFunction:
@@ -250,11 +258,5 @@ class _Guarded:
         except KeyboardInterrupt:
             raise
         except BaseException as error:
-            _tell(self.hook, error)
+            warn("A %s hook failed: %s", self.hook, error)
             return None
-
-
-def _tell(hook: str, error: BaseException) -> None:
-    from logging import getLogger
-
-    getLogger("hermes_build.runtime").warning("A %s hook failed: %s", hook, describe(error))

@@ -6,7 +6,7 @@ import os
 from json import dumps
 from typing import TYPE_CHECKING, Any
 
-from hermes_build.runtime.frozen import FrozenList, freeze
+from hermes_build.runtime.freezing import FrozenList, freeze
 
 if TYPE_CHECKING:
     from hermes_build.runtime.grants import Grants
@@ -60,8 +60,9 @@ class Listing:
         self._expires = looks.expires
         self._json: bytes | None = None
         self.objects: FrozenList = freeze(found)
-        if former is not None and former.objects == found:
-            self.objects, self._json = former.objects, former._json
+        # Not by `==`, to which 1 and true are one.
+        if former is not None and former.json == self.json:
+            self.objects = former.objects
 
     def _schema(self, record: dict[str, Any]) -> dict[str, Any]:
         schema: dict[str, Any] = record["schema"]
@@ -89,7 +90,8 @@ class Listing:
         if self._dynamic:
             from hermes_build.runtime.dynamic import effective_schema
 
-            return all(effective_schema(registry, one) == before for one, before in self._dynamic)
+            # The same object as long as it says the same.
+            return all(effective_schema(registry, one) is before for one, before in self._dynamic)
         return True
 
     @property

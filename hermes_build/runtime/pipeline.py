@@ -89,23 +89,16 @@ def _tell(call: Call, error: BaseException) -> None:
     if issubclass(kind, Refusal):
         call.fail(error.kind, error.message, **error.fields)  # type: ignore[attr-defined]
         return
-    from logging import getLogger
+    from hermes_build.runtime.logs import log_failure, warn
 
-    log = getLogger("hermes_build.runtime")
     if issubclass(kind, HandlerTimeout):
         seconds: float = error.seconds  # type: ignore[attr-defined]
         message = f"Tool {call.tool_name} timed out: no result within {seconds:g} s."
-        log.warning("%s", message)
+        warn("%s", message)
         call.fail("timeout", message)
         return
     text = describe(error)
-    try:
-        str(error).encode()  # half a character in a traceback would break the log that it goes to
-        log.error("Tool %s failed: %s", call.tool_name, text, exc_info=error)
-    except KeyboardInterrupt:
-        raise
-    except BaseException:  # one that cannot be printed must not break the call that reports it
-        log.error("Tool %s failed: %s", call.tool_name, text)
+    log_failure("Tool %s failed: %s", call.tool_name, text, error=error)
     _tell_plainly(call, text)
 
 

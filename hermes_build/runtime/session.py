@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from hermes_build.runtime.callee import Callee
     from hermes_build.runtime.deferred import Deferred
-    from hermes_build.runtime.frozen import FrozenList
+    from hermes_build.runtime.freezing import FrozenList
     from hermes_build.runtime.grants import Explanation, Grants
     from hermes_build.runtime.listing import Listing
     from hermes_build.runtime.registry import ToolRegistry

@@ -101,13 +101,9 @@ def _keep(store: ResultStore | None, tool: str, call_id: str, text: str) -> Stor
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a store is foreign code; a result outweighs what is cut off
-        from logging import getLogger
+        from hermes_build.runtime.logs import warn
 
-        from hermes_build.runtime.errors import describe
-
-        getLogger("hermes_build.runtime").warning(
-            "A result of %s was not kept: %s", tool, describe(error)
-        )
+        warn("A result of %s was not kept: %s", tool, error)
         return None
 
 

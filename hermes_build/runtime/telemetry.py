@@ -180,6 +180,6 @@ def _warn(error: BaseException) -> None:
     global _warned
     if not _warned:
         _warned = True
-        from logging import getLogger
+        from hermes_build.runtime.logs import warn
 
-        getLogger("hermes_build.runtime").warning("Tracing a tool call failed", exc_info=error)
+        warn("Tracing a tool call failed", error=error)

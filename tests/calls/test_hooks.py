@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from hermes_build.runtime.hookspecs import hookimpl
 from tests.calls.one_tool import ANY, Make, echo, error_of
 
 IDS = {"session_id": "s", "task_id": "t", "tool_call_id": "c", "turn_id": "u"}
@@ -178,102 +177,64 @@ def test_the_first_text_that_transform_returns_wins(make: Make) -> None:
     assert registry.call("t", {}) == "first"
 
 
+def test_transform_alone_sees_an_error_that_a_handler_returns(make: Make) -> None:
+    registry = make(lambda args: json.dumps({"error": "no such file"}), ANY)
+    seen: list[tuple[str, dict[str, Any]]] = []
+    registry.hooks.add("transform_tool_result", recorder(seen, "transform"))
+    registry.call("t", {})
+    ((_, values),) = seen
+    assert (values["status"], values["error_type"]) == ("error", "tool_error")
+    assert values["error_message"] == "no such file"
+
+
 def test_transform_sees_errors_too(make: Make) -> None:
     registry = make(lambda args: 42, ANY)
     registry.hooks.add("transform_tool_result", lambda error_type: f"[{error_type}]")
     assert registry.call("t", {}) == "[tool_result_contract]"
 
 
-class Plugin:
-    def __init__(self, name: str, seen: list[str]) -> None:
-        self.name = name
-        self.seen = seen
-
-    @hookimpl
-    def pre_tool_call(self, tool_name: str) -> None:
-        self.seen.append(self.name)
-
-
-class Urgent:
-    def __init__(self, seen: list[str]) -> None:
-        self.seen = seen
-
-    @hookimpl(tryfirst=True)
-    def pre_tool_call(self) -> None:
-        self.seen.append("urgent")
-
-
-def test_pluggy_plugins_are_called_in_the_order_of_registration_and_can_leave(make: Make) -> None:
-    registry = make(lambda args: "done", ANY)
-    seen: list[str] = []
-    first, second = Plugin("first", seen), Plugin("second", seen)
-    registry.hooks.register(first)
-    registry.hooks.register(second)
-    registry.hooks.register(Urgent(seen))
-    registry.call("t", {})
-    assert seen == ["urgent", "first", "second"]
-    registry.hooks.unregister(first)
-    seen.clear()
-    registry.call("t", {})
-    assert seen == ["urgent", "second"]
-    with pytest.raises(ValueError, match="already registered"):
-        registry.hooks.register(second)
-
-
-def test_a_function_that_was_added_can_be_taken_back(make: Make) -> None:
-    registry = make(lambda args: "done", ANY)
-    seen: list[str] = []
-
-    def hook(tool_name: str) -> None:
-        seen.append(tool_name)
-
-    registry.hooks.add("pre_tool_call", hook)
-    registry.hooks.unregister(hook)
-    registry.call("t", {})
-    assert not seen and registry.hooks.is_idle
-
-
-class Misspelt:
-    @hookimpl
-    def pre_tol_call(self) -> None: ...
-
-
-class Empty:
-    def pre_tool_call(self) -> None:
-        """Lacks the mark."""
-
-
-class Strange:
-    @hookimpl
-    def pre_tool_call(self, arguments: Any) -> None: ...
-
-
-@pytest.mark.parametrize(
-    ("plugin", "message"),
-    [
-        (Misspelt(), "'pre_tol_call' is no hook"),
-        (Empty(), "implements no hook"),
-        (Strange(), "arguments"),
-    ],
-)
-def test_a_plugin_that_could_never_be_called_is_refused(
-    make: Make, plugin: object, message: str
-) -> None:
-    with pytest.raises(ValueError, match=message):
-        make(echo).hooks.register(plugin)
-
-
-def test_a_coroutine_function_is_no_hook(make: Make) -> None:
-    async def hook() -> None: ...
-
+def test_the_arguments_that_hooks_see_cannot_be_changed(make: Make) -> None:
+    """They were validated, and may be the caller's own."""
     registry = make(echo)
-    for register in (
-        lambda: registry.hooks.add("pre_tool_call", hook),
-        lambda: registry.hooks.add_argument_middleware(hook),  # type: ignore[arg-type]
-        lambda: registry.hooks.add_execution_middleware(hook),  # type: ignore[arg-type]
-    ):
-        with pytest.raises(TypeError, match="plain function"):
-            register()
+    sent = {"path": "a", "limit": 3, "offset": 1}
+
+    def rewrite(args: dict[str, Any]) -> None:
+        args["limit"] = "many"
+
+    for hook in ("post_tool_call", "transform_tool_result", "pre_tool_call"):
+        registry.hooks.add(hook, rewrite)
+        answer = registry.call("t", sent)
+        if hook != "pre_tool_call":
+            assert json.loads(answer)["args"] == sent
+    assert "cannot be changed" in error_of(answer)
+    assert sent == {"path": "a", "limit": 3, "offset": 1}
+
+
+@pytest.mark.parametrize("hooks", [["post_tool_call"], ["pre_tool_call", "post_tool_call"]])
+def test_post_sees_what_a_handler_was_given_and_not_what_it_made_of_it(
+    make: Make, hooks: list[str]
+) -> None:
+    def handler(args: dict[str, Any]) -> str:
+        args["list"].append(2)
+        return str(args.pop("list"))
+
+    registry = make(handler, ANY)
+    seen: list[tuple[str, dict[str, Any]]] = []
+    for name in hooks:
+        registry.hooks.add(name, recorder(seen, name))
+    assert registry.call("t", {"list": [1]}) == "[1, 2]"
+    assert [values["args"] for _, values in seen] == [{"list": [1]}] * len(hooks)
+
+
+def test_post_sees_arguments_that_could_not_be_copied(make: Make) -> None:
+    registry = make(echo)
+    seen: list[tuple[str, dict[str, Any]]] = []
+    registry.hooks.add("post_tool_call", recorder(seen, "post"))
+    circle: dict[str, Any] = {}
+    circle["path"] = circle
+    error_of(registry.call("t", circle))
+    assert [values["error_type"] for _, values in seen] == ["invalid_arguments"]
+    assert seen[0][1]["args"] is circle
 
 
 def test_hooks_that_come_after_the_first_call_see_the_next_one(make: Make) -> None:
@@ -292,61 +253,6 @@ def test_repairs_are_told_to_hooks(make: Make) -> None:
     registry.call("t", {"path": "a", "limit": "7"})
     (repair,) = seen
     assert repair.path == "limit" and "7" in repair.before
-
-
-def test_argument_middleware_changes_what_is_validated(make: Make) -> None:
-    registry = make(echo)
-    registry.hooks.add_argument_middleware(lambda name, args, call: {**args, "limit": 3})
-    registry.hooks.add_argument_middleware(lambda name, args, call: None)
-    assert json.loads(registry.call("t", {"path": "a"}))["args"]["limit"] == 3
-    registry.hooks.add_argument_middleware(lambda name, args, call: {**args, "limit": 0})
-    assert "limit" in error_of(registry.call("t", {"path": "a"}))
-
-
-def test_argument_middleware_that_fails_ends_the_call(make: Make) -> None:
-    ran: list[Any] = []
-    registry = make(lambda args: ran.append(args) or "done", ANY)
-
-    def failing(name: str, args: Any, call: Any) -> Any:
-        raise RuntimeError("no")
-
-    registry.hooks.add_argument_middleware(failing)
-    assert "RuntimeError" in error_of(registry.call("t", {}))
-    assert not ran
-
-
-@pytest.mark.parametrize("is_async", [False, True])
-def test_execution_middleware_runs_around_the_handler(make: Make, is_async: bool) -> None:
-    order: list[str] = []
-
-    def sync_handler(args: dict[str, Any]) -> str:
-        order.append(f"handler {args}")
-        return "done"
-
-    async def async_handler(args: dict[str, Any]) -> str:
-        return sync_handler(args)
-
-    registry = make(async_handler if is_async else sync_handler, ANY)
-
-    def outer(proceed: Any, call: Any) -> Any:
-        order.append("outer")
-        return f"<{proceed()}>"
-
-    def inner(proceed: Any, call: Any) -> Any:
-        order.append("inner")
-        return proceed({"changed": call.tool_name})
-
-    registry.hooks.add_execution_middleware(outer)
-    registry.hooks.add_execution_middleware(inner)
-    assert registry.call("t", {}) == "<done>"
-    assert asyncio.run(registry.acall("t", {})) == "<done>"
-    assert order == ["outer", "inner", "handler {'changed': 't'}"] * 2
-
-
-def test_arguments_that_execution_middleware_gives_are_validated(make: Make) -> None:
-    registry = make(echo)
-    registry.hooks.add_execution_middleware(lambda proceed, call: proceed({"path": ""}))
-    assert "path" in error_of(registry.call("t", {"path": "a"}))
 
 
 def test_without_listeners_pluggy_is_not_imported() -> None:

@@ -84,7 +84,7 @@ def test_a_tool_that_is_taken_out_during_its_call_does_not_run(
 def test_a_tool_that_is_denied_during_its_call_does_not_run(
     tmp_path: Path, way: Callable[[Any], Ask], fields: dict[str, Any], where: str
 ) -> None:
-    registry = several(tmp_path)
+    registry = several(tmp_path, run={"tags": ["exec"]})
     plugin = registry.plugin("p")
     plugin.register(**offer("x"))
     session = registry.session(None, ["terminal", "tag:exec"])

@@ -481,5 +481,5 @@ def test_what_fails_at_being_logged_is_answered(
     def fail(*_: Any, **__: Any) -> None:
         raise OSError("no space left")
 
-    monkeypatch.setattr(logging.getLogger("hermes_build.runtime"), "error", fail)
+    monkeypatch.setattr(logging.getLogger("hermes_build.runtime"), "handle", fail)
     assert "no space left" in error_of(ask(one_tool(tmp_path, raises(ValueError("x"))), {}))

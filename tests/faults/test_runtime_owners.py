@@ -196,8 +196,9 @@ def test_nobody_overrides_without_the_operators_consent(
     assert registry.call("read", {}) == "evil"
 
 
-def test_what_is_denied_by_a_tag_stays_out_whatever_comes(registry: ToolRegistry) -> None:
+def test_what_is_denied_by_a_tag_stays_out_whatever_comes(tmp_path: Path) -> None:
     """After hermes-agent#35358."""
+    registry = several(tmp_path, run={"tags": ["exec"]})
     session = registry.session(None, ["terminal", "tag:exec"])
     registry.plugin("p").register(**offer("pty_open", "pty", tags=["exec"]))
     assert "pty_open" not in session.names

@@ -229,7 +229,7 @@ def test_no_thread_sees_what_never_was(scripts: list[list[str]]) -> None:
     for name in made.get_all_tool_names():
         registry.register(name, handler=lambda args, name=name: name)
     plugin = registry.plugin("p")
-    plugin.register("held", "forbidden", described("denied"), answering("denied"))
+    plugin.register("held", "forbidden", described("denied"), answering("denied"), tags=["exec"])
     registry.server("s")
     actors = [Actor(number, registry, plugin) for number in range(len(scripts))]
     failures: list[BaseException] = []

@@ -393,7 +393,7 @@ class Registry(RuleBasedStateMachine):
     ) -> None:
         within = data.draw(st.sampled_from(self.sessions)) if narrows and self.sessions else None
         make = self.registry.session if within is None else within.session.narrow
-        known = [*(enabled or ()), *(one for one in disabled if not one.startswith("tag:"))]
+        known = [*(enabled or ()), *disabled]
         is_known = all(self.model.meant(one) or self.is_name(one) for one in known)
         try:
             session = make(enabled, disabled)

@@ -58,7 +58,12 @@ def raising() -> Any:
         (lambda: {"strict": True}, "/strict"),
         (lambda: None, "NoneType"),
         (lambda: ["description"], "list"),
-        (lambda: {"/parameters/properties/model/enum/x/y": 1}, "raised"),
+        (lambda: {"/parameters/properties/model/enum/x/y": 1}, "there is no place"),
+        (lambda: {"/description/zz": 1}, "no place /description/zz"),
+        (lambda: {"description": "half \ud83d of it"}, "surrogate"),
+        (lambda: {"/parameters/default": float("nan")}, "no number"),
+        (lambda: {"/parameters/default": {1}}, "type set"),
+        (lambda: {3: "x"}, "key 3"),
     ],
 )
 def test_what_breaks_the_rule_leaves_the_declared_schema_and_warns(
@@ -99,3 +104,39 @@ def test_changing_what_overrides_returned_later_changes_nothing_before(tmp_path:
     given["description"] = "Two."
     assert first[0]["function"]["description"] == "One."
     assert schema(registry)["description"] == "Two."
+
+
+def test_a_listing_tells_one_and_true_apart(tmp_path: Path) -> None:
+    at = "/parameters/properties/model/default"
+    default: list[Any] = [1]
+    registry = make(tmp_path, lambda: {at: default[0]}, [at])
+    session = registry.session()
+    for one in (1, True, 1, False, 0):
+        default[0] = one
+        listed = session.definitions()[0]["function"]["parameters"]["properties"]["model"]
+        assert listed["default"] is one
+        assert json.loads(session.definitions_json()) == session.definitions()
+        assert session.definitions() is session.definitions()
+
+
+def test_a_tool_that_took_the_place_of_another_is_listed_with_its_own_schema(
+    tmp_path: Path,
+) -> None:
+    def overrides() -> Any:
+        return {"description": "The same words."}
+
+    registry = make(tmp_path, overrides, ["/description"])
+    session = registry.session()
+    before = session.definitions()[0]["function"]
+    parameters = {"type": "object", "properties": {"other": {"type": "string"}}}
+    registry.plugin("p", allow_override=True).register(
+        "t",
+        "words",
+        {"description": "Another tool.", "parameters": parameters},
+        lambda args: "other",
+        dynamic_schema_overrides=overrides,
+        override=True,
+    )
+    after = session.definitions()[0]["function"]
+    assert before["parameters"] == PARAMETERS and after["parameters"] == parameters
+    assert before["description"] == after["description"] == "The same words."

@@ -11,7 +11,7 @@ import pytest
 
 from hermes_build.runtime import UnknownToolset
 from hermes_build.runtime.session import Session
-from tests.contract.programs import OWNERS, several
+from tests.contract.programs import OWNERS, offer, several
 from tests.runtime_program import tool, write_program
 
 
@@ -37,6 +37,40 @@ def test_an_unknown_name_is_an_error_with_the_nearest(tmp_path: Path, rule: str)
     with pytest.raises(UnknownToolset, match="Did you mean 'file'") as caught:
         registry.session(**{rule: ["fiel"]})
     assert caught.value.nearest == "file"
+
+
+def test_an_unknown_tag_is_an_error_with_the_nearest(tmp_path: Path) -> None:
+    registry = several(tmp_path, run={"tags": ["exec"]}, fetch={"tags": ["network"]})
+    assert "run" not in registry.session(disabled=["tag:exec"]).names
+    with pytest.raises(UnknownToolset, match="Did you mean 'tag:exec'") as caught:
+        registry.session(disabled=["tag:execc"])
+    assert (caught.value.name, caught.value.nearest) == ("tag:execc", "tag:exec")
+    with pytest.raises(UnknownToolset) as far:
+        registry.session().narrow(disabled=["tag:zebra"])
+    assert far.value.nearest is None
+
+
+def test_what_changes_while_a_session_is_resolved_never_lets_a_denied_tool_in(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tool that goes from one denied toolset to the other is denied all the time."""
+    registry = several(tmp_path)
+    plugin = registry.plugin("p")
+    plugin.register(**offer("x", "web"))
+    session = registry.session(None, ["file", "web"])
+    plugin.register(**offer("y"))  # so that the session has to look again
+    resolve, looked = registry.resolve_toolset, []
+
+    def meanwhile(name: str) -> Any:
+        tools = resolve(name)
+        looked.append(name)
+        if len(looked) == 1:  # another thread, between the first name and the second
+            plugin.register(**offer("x", "file"), replace=True)
+        return tools
+
+    monkeypatch.setattr(registry, "resolve_toolset", meanwhile)
+    assert not session.grants("x")
+    assert looked == ["file", "web", "file", "web"]
 
 
 @pytest.mark.parametrize("rule", ["enabled", "disabled"])
