@@ -6,7 +6,8 @@
 
 Arguments are those of the tool, best by keyword; without, they are taken in the order in which the
 tool's schema has them. A result that is a JSON object or list comes as dict or list, any other as
-text. ``call("name", argument=...)`` calls a tool whose name Python does not take.
+text. ``call("name", argument=...)`` calls a tool whose name Python does not take. Up to 64 threads and
+processes may call tools; 16 calls run at once, and others wait.
 
 A copy of this file stands beside the program, with ``tools.json`` and the socket on which the tools
 answer. It needs the standard library alone.
@@ -48,6 +49,8 @@ def call(tool: str, /, **arguments: Any) -> Any:
         if isinstance(error, OSError):
             raise ToolError("The tools cannot be reached any more.") from error
         raise
+    if answer.get("closed"):
+        _local.socket = None
     if "refused" in answer:
         raise ToolError(answer["refused"])
     result = answer["result"]
@@ -64,7 +67,10 @@ def call(tool: str, /, **arguments: Any) -> Any:
 
 def _exchange(request: bytes) -> bytes:
     connection = _connected()
-    connection.sendall(len(request).to_bytes(4) + request)
+    try:
+        connection.sendall(len(request).to_bytes(4) + request)
+    except ConnectionError:
+        pass  # a request that is refused is not read to its end, and has its answer all the same
     return _read(connection, int.from_bytes(_read(connection, 4)))
 
 

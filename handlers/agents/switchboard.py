@@ -2,10 +2,12 @@
 
 The program is a model's work, and may do anything with its end: send what is no request, open many
 connections, or never read. Each connection has one request under way and no more; a request has a
-largest size; and the number of connections and calls is bounded.
+largest size; and the number of connections and calls is bounded. Calls beyond those that run at
+once wait for their turn.
 
 A message is its length in four bytes, the most significant first, and a JSON object. A request is
 ``{"tool": name, "arguments": {...}}``, an answer ``{"result": ...}`` or ``{"refused": sentence}``.
+After one with ``"closed": true``, the connection is over.
 """
 
 from __future__ import annotations
@@ -23,7 +25,11 @@ if TYPE_CHECKING:
 LARGEST = 4 * 1024 * 1024
 """How many bytes a request may have."""
 
-MOST_CONNECTIONS = 16
+MOST_AT_ONCE = 16
+"""How many calls of a program run at once."""
+
+MOST_CONNECTIONS = 64
+"""How many threads and processes of a program may be connected; each has one of its own."""
 
 CLOSE_SECONDS = 2.0
 """How long calls that are cancelled have to clean up."""
@@ -45,6 +51,7 @@ class Switchboard:
         self._context = dict(context)
         self._most = most
         self._connections: set[asyncio.Task[None]] = set()
+        self._free = asyncio.Semaphore(MOST_AT_ONCE)
         self._server: asyncio.Server | None = None
 
     async def open(self, path: str) -> None:
@@ -62,7 +69,12 @@ class Switchboard:
 
     def _connected(self, reader: StreamReader, writer: StreamWriter) -> None:
         if len(self._connections) >= MOST_CONNECTIONS:
-            writer.transport.abort()
+            why = (
+                f"A program may call tools from {MOST_CONNECTIONS} threads and processes at once, "
+                "and does: let one of them end."
+            )
+            writer.write(_framed({"refused": why, "closed": True}))
+            writer.close()
             return
         connection = asyncio.get_running_loop().create_task(self._converse(reader, writer))
         self._connections.add(connection)
@@ -73,7 +85,8 @@ class Switchboard:
             while True:
                 size = int.from_bytes(await reader.readexactly(4))
                 if size > LARGEST:
-                    await _send(writer, {"refused": f"A request may have {LARGEST:,} bytes."})
+                    why = f"A request may have {LARGEST:,} bytes."
+                    await _send(writer, {"refused": why, "closed": True})
                     return  # what follows is no request any more
                 await _send(writer, await self._answer(await reader.readexactly(size)))
         except (OSError, asyncio.IncompleteReadError):
@@ -93,13 +106,18 @@ class Switchboard:
         if self.calls > self._most:
             return {"refused": f"A program may make {self._most} tool calls, and made them all."}
         number = f"{self._context.get('tool_call_id') or 'code'}.{self.calls}"
-        result = await self._session.acall(
-            tool, arguments, **{**self._context, "tool_call_id": number}
-        )
+        async with self._free:
+            result = await self._session.acall(
+                tool, arguments, **{**self._context, "tool_call_id": number}
+            )
         return {"result": result}
 
 
 async def _send(writer: StreamWriter, answer: dict[str, Any]) -> None:
-    data = json.dumps(answer).encode()
-    writer.write(len(data).to_bytes(4) + data)
+    writer.write(_framed(answer))
     await writer.drain()
+
+
+def _framed(answer: dict[str, Any]) -> bytes:
+    data = json.dumps(answer).encode()
+    return len(data).to_bytes(4) + data

@@ -14,6 +14,7 @@ import pytest
 
 from generated.registry import registry
 from handlers.agents.granting import DELEGATE, EXECUTE
+from handlers.agents.switchboard import LARGEST, MOST_AT_ONCE, MOST_CONNECTIONS
 from hermes_build.runtime.plugins import Plugin
 from tests.handlers.calling import call
 
@@ -217,6 +218,60 @@ def test_threads_and_forks_have_connections_of_their_own(plugin: Plugin) -> None
     )
     numbers = " ".join(f"<{number}>" for number in range(12))
     assert text.splitlines() == [numbers, "<before>", "<child>", "<parent>"]
+
+
+def test_calls_of_many_threads_wait_for_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HERMES_CODE_CALLS", "100")
+    many = 40
+    assert MOST_AT_ONCE < many < MOST_CONNECTIONS
+    text = output(
+        "import threading\n"
+        "from hermes_tools import read_file\n"
+        f"together = threading.Barrier({many})\n"
+        "found = []\n"
+        "def work():\n"
+        "    read_file(path='a.txt')\n"
+        "    together.wait()  # every connection is open by now, and stays so\n"
+        "    found.append(read_file(path='a.txt'))\n"
+        f"threads = [threading.Thread(target=work) for _ in range({many})]\n"
+        "for one in threads: one.start()\n"
+        "for one in threads: one.join()\n"
+        "print(len(found))\n",
+    )
+    assert text == f"{many}\n"
+
+
+def test_a_thread_too_many_is_told_so_and_may_try_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HERMES_CODE_CALLS", "10000")
+    text = output(
+        f"{RAW}\n"
+        "from hermes_tools import ToolError, read_file\n"
+        "read = frame(json.dumps({'tool': 'read_file', 'arguments': {'path': 'a.txt'}}).encode())\n"
+        f"ends = [connect() for _ in range({MOST_CONNECTIONS})]\n"
+        "for end in ends:\n"
+        "    end.sendall(read)\n"
+        "    end.recv(1)  # it is answered, and so connected\n"
+        "try: read_file(path='a.txt')\n"
+        "except ToolError as error: print(error)\n"
+        "for end in ends: end.close()\n"
+        "while True:\n"
+        "    try: print('first file' in read_file(path='a.txt')); break\n"
+        "    except ToolError: pass\n",
+    )
+    told, then = text.splitlines()
+    assert f"from {MOST_CONNECTIONS} threads and processes at once, and does" in told
+    assert then == "True"
+
+
+def test_a_request_that_is_too_large_is_refused_and_the_next_is_answered() -> None:
+    text = output(
+        "from hermes_tools import ToolError, read_file, call\n"
+        "for _ in range(3):\n"
+        f"    try: call('write_file', path='c.txt', content='x' * {2 * LARGEST})\n"
+        "    except ToolError as error: print(error)\n"
+        "    print('first file' in read_file(path='a.txt'))\n"
+    )
+    assert text == f"A request may have {LARGEST:,} bytes.\nTrue\n" * 3
 
 
 def test_names_of_the_module_itself_are_not_a_tools_to_take(plugin: Plugin) -> None:
