@@ -446,6 +446,14 @@ def test_difference_policies_judge_valid_arguments(make: Make) -> None:
     assert judged == [{"n": 3}, {"n": 7}]
 
 
+def test_difference_a_hook_cannot_rewrite_arguments(make: Make) -> None:
+    registry = make(echo, INTEGER)
+    registry.hooks.add("post_tool_call", lambda args: args.update(n="x"))
+    assert fields_of(registry.call("t", {"n": 3}))["args"] == {"n": 3}
+    registry.hooks.add("pre_tool_call", lambda args: args.update(n="x"))
+    assert "Blocked" in error_of(registry.call("t", {"n": 3}))
+
+
 def test_difference_error_types_tell_what_went_wrong(tmp_path: Path) -> None:
     def handler(args: dict[str, Any]) -> Any:
         answers = {"contract": 3, "error": tool_error("none"), "fine": "ran"}

@@ -58,6 +58,23 @@ def test_32_all_hooks_get_name_arguments_and_ids(make: Make) -> None:
         assert {name: values[name] for name in IDS} == dict.fromkeys(IDS, "")
 
 
+def test_32_the_arguments_are_those_that_the_handler_is_given_and_frozen(make: Make) -> None:
+    def handler(args: dict[str, Any]) -> Any:
+        given = dict(args)
+        args.clear()
+        return given
+
+    registry = make(handler)
+    recorder = Recorder(registry)
+    registry.hooks.add_execution_middleware(lambda proceed, call: proceed({"a": [2]}))
+    assert fields_of(registry.call("t", {"a": [1]})) == {"a": [2]}
+    before, after, transform = (values["args"] for _, values in recorder.seen)
+    assert before == {"a": [1]} and after == transform == {"a": [2]}
+    for args in (before, after, transform):
+        with pytest.raises(TypeError, match="cannot be changed"):
+            args["a"].append(3)
+
+
 def broken(args: dict[str, Any]) -> str:
     raise ValueError("wrong")
 
