@@ -6,8 +6,8 @@
 
 Arguments are those of the tool, best by keyword; without, they are taken in the order in which the
 tool's schema has them. A result that is a JSON object or list comes as dict or list, any other as
-text. ``call("name", argument=...)`` calls a tool whose name Python does not take. Up to 64 threads and
-processes may call tools; 16 calls run at once, and others wait.
+text. ``call("name", argument=...)`` calls a tool whose name Python does not take. Up to 64 threads
+and processes may call tools; 16 calls run at once, and others wait.
 
 A copy of this file stands beside the program, with ``tools.json`` and the socket on which the tools
 answer. It needs the standard library alone.

@@ -20,7 +20,8 @@ from handlers.refusal import Refusal
 from handlers.web.background import in_background
 
 VARIABLE = "HERMES_ALLOW_PRIVATE_URLS"
-"""With ``1`` in this variable, private and loopback addresses are fetched from as well."""
+"""With ``1``, ``true``, ``yes`` or ``on`` in this variable, private and loopback addresses are
+fetched from as well."""
 
 LOOKUP_SECONDS = 10.0
 """How long the look-up of a name may take."""
@@ -28,6 +29,8 @@ LOOKUP_SECONDS = 10.0
 Resolver = Callable[[str, int], Awaitable[list[str]]]
 """Gives the addresses of a host as text; raises OSError where it has none."""
 
+_YES = frozenset({"1", "true", "yes", "on"})
+_NO = frozenset({"", "0", "false", "no", "off"})
 # These answer inside a cloud's machine and give out its credentials, though their addresses look
 # like others'. Nobody reads a page there, so that they stay shut whatever is allowed.
 _METADATA = frozenset(
@@ -57,8 +60,18 @@ _NUMBER = re.compile(r"(?:0[xX][0-9a-fA-F]*|[0-9]+)\Z")
 
 
 def allows_private(environ: Mapping[str, str] = os.environ) -> bool:
-    """Whether the environment opens private and loopback addresses."""
-    return environ.get(VARIABLE, "").strip() == "1"
+    """Whether the environment opens private and loopback addresses.
+
+    Raises:
+        Refusal: when it says neither yes nor no: a word that is not understood opens nothing.
+    """
+    said = environ.get(VARIABLE, "").strip().lower()
+    if said in _YES or said in _NO:
+        return said in _YES
+    raise Refusal(
+        f"{VARIABLE} must be one of 1, true, yes and on, or of 0, false, no and off; whoever runs "
+        "this must mend it."
+    )
 
 
 def why_closed(address: IPv4Address | IPv6Address, *, private: bool = False) -> str:

@@ -337,7 +337,7 @@ def test_the_oldest_make_room_for_the_newest(tmp_path: Path) -> None:
 
 
 def test_no_clock_makes_what_was_just_kept_the_oldest(tmp_path: Path) -> None:
-    """After a clock was set back, there are files of a time to come: they are older for all that."""
+    """After a clock was set back, files are there of a time to come, and are older all the same."""
     store = FolderStore(tmp_path, keep=3)
     ahead = time.time() + 100_000
     for number in range(3):

@@ -218,9 +218,18 @@ def test_a_name_that_nobody_has_is_refused() -> None:
         asyncio.run(checked("nowhere.test", 80, resolver=resolver))
 
 
-@pytest.mark.parametrize(
-    ("value", "allowed"), [("1", True), (" 1 ", True), ("", False), ("0", False), ("true", False)]
-)
-def test_only_a_one_opens_private_addresses(value: str, allowed: bool) -> None:
-    assert allows_private({"HERMES_ALLOW_PRIVATE_URLS": value}) is allowed
+@pytest.mark.parametrize("value", ["1", " 1 ", "true", "True", "YES", "on"])
+def test_a_yes_opens_private_addresses(value: str) -> None:
+    assert allows_private({"HERMES_ALLOW_PRIVATE_URLS": value})
+
+
+@pytest.mark.parametrize("value", ["", " ", "0", "false", "No", "OFF"])
+def test_a_no_leaves_private_addresses_closed(value: str) -> None:
+    assert not allows_private({"HERMES_ALLOW_PRIVATE_URLS": value})
     assert not allows_private({})
+
+
+@pytest.mark.parametrize("value", ["2", "ture", "127.0.0.1", "allow"])
+def test_what_is_neither_yes_nor_no_is_told(value: str) -> None:
+    with pytest.raises(Refusal, match="HERMES_ALLOW_PRIVATE_URLS must be one of 1, true"):
+        allows_private({"HERMES_ALLOW_PRIVATE_URLS": value})
