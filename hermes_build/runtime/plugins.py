@@ -216,6 +216,8 @@ class Plugin:
         is_free = present is None and entry.name in draft.hidden
         if not (override or is_free):
             message = "choose another name, or pass override=True to replace it"
+            if not self._allow_override:
+                message += f", where {self._consent()}"
             raise self._conflict(draft, entry, "taken", message)
         if not self._allow_override:
             owner = present.owner.origin if present else "the program"
@@ -240,10 +242,10 @@ class Plugin:
             )
 
     def _needs_consent(self, verb: str, owner: str) -> str:
-        return (
-            f"the {self.origin} may not {verb} a tool of {owner}; the operator allows it with "
-            f"`registry.plugin({self._name!r}, allow_override=True)`"
-        )
+        return f"the {self.origin} may not {verb} a tool of {owner}; {self._consent()}"
+
+    def _consent(self) -> str:
+        return f"the operator allows it with `registry.plugin({self._name!r}, allow_override=True)`"
 
     def _refused(self, entry: Registered, problem: tuple[str, str]) -> RegistrationError:
         return RegistrationError(entry.name, problem, place=entry.binding.place)

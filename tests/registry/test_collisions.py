@@ -44,6 +44,26 @@ def test_the_first_of_two_plugins_keeps_its_tool(registry: ToolRegistry) -> None
     assert registry.call("zoom", {}) == "first"
 
 
+@pytest.mark.parametrize("name", ["read_file", "zoom"])
+def test_the_refusal_of_a_taken_name_says_the_whole_way_to_take_it(
+    registry: ToolRegistry, name: str
+) -> None:
+    registry.plugin("first").register(**offer("zoom"))
+    plugin = registry.plugin("second")
+    with pytest.raises(ToolConflict) as caught:
+        plugin.register(**offer(name))
+    assert "pass override=True" in str(caught.value)
+    allow = "registry.plugin('second', allow_override=True)"
+    assert f"`{allow}`" in str(caught.value)
+    plugin.close()
+    plugin = eval(allow)
+    with pytest.raises(ToolConflict) as caught:
+        plugin.register(**offer(name))
+    assert "allow_override" not in str(caught.value)
+    plugin.register(**offer(name, handler=says("second")), override=True)
+    assert registry.call(name, {}) == "second"
+
+
 @pytest.mark.parametrize("toolset", ["extra", "other"])
 def test_a_name_of_ones_own_is_refused_too_unless_replacing_is_asked_for(
     registry: ToolRegistry, toolset: str
