@@ -11,13 +11,9 @@ from typing import Any
 
 from generated.tools import clarify
 from handlers.planning import asking
-from handlers.refusal import Refusal
-from hermes_build.runtime.result import tool_error, tool_result
+from hermes_build.runtime.result import tool_result
 
 
 @clarify.implements
 async def handler(args: clarify.Args, *, ask: asking.Ask | None = None, **context: Any) -> str:
-    try:
-        return tool_result(await asking.clarify(args["question"], args.get("choices"), ask))
-    except Refusal as refusal:
-        return tool_error(refusal, **refusal.details)
+    return tool_result(await asking.clarify(args["question"], args.get("choices"), ask))

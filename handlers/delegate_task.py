@@ -14,8 +14,7 @@ from generated.registry import registry
 from generated.tools import delegate_task
 from handlers.agents import delegation
 from handlers.agents.granting import DELEGATE, session_of_call
-from handlers.refusal import Refusal
-from hermes_build.runtime.result import tool_error, tool_result
+from hermes_build.runtime.result import tool_result
 
 if TYPE_CHECKING:
     from hermes_build.runtime.session import Session
@@ -32,13 +31,10 @@ def overrides() -> dict[str, Any]:
 async def handler(
     args: delegate_task.Args, *, session: Session | None = None, **context: Any
 ) -> str:
-    try:
-        tasks = delegation.tasks_of(
-            args.get("goal"), args.get("context"), args.get("toolsets"), args.get("tasks")
-        )
-        limits = delegation.Limits.from_environment()
-        return tool_result(
-            results=await delegation.delegate(tasks, session_of_call(session), context, limits)
-        )
-    except Refusal as refusal:
-        return tool_error(refusal, **refusal.details)
+    tasks = delegation.tasks_of(
+        args.get("goal"), args.get("context"), args.get("toolsets"), args.get("tasks")
+    )
+    limits = delegation.Limits.from_environment()
+    return tool_result(
+        results=await delegation.delegate(tasks, session_of_call(session), context, limits)
+    )

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 from generated.tools import execute_code
 from handlers.agents import programs
 from handlers.agents.granting import session_of_call
-from handlers.refusal import Refusal
-from hermes_build.runtime.result import tool_error, tool_result
+from hermes_build.runtime.result import tool_result
 
 if TYPE_CHECKING:
     from hermes_build.runtime.session import Session
@@ -22,8 +21,5 @@ if TYPE_CHECKING:
 async def handler(
     args: execute_code.Args, *, session: Session | None = None, **context: Any
 ) -> str:
-    try:
-        granted = session_of_call(session)
-        return tool_result(await programs.run(args["code"], args["timeout"], granted, context))
-    except Refusal as refusal:
-        return tool_error(refusal, **refusal.details)
+    granted = session_of_call(session)
+    return tool_result(await programs.run(args["code"], args["timeout"], granted, context))

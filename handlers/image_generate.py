@@ -14,26 +14,22 @@ from generated.tools import image_generate
 from handlers.files.workspace import Workspace
 from handlers.models import making
 from handlers.models.endpoint import Endpoint, seconds_from
-from handlers.refusal import Refusal
-from hermes_build.runtime.result import tool_error, tool_result
+from hermes_build.runtime.result import tool_result
 
 MODEL = "gpt-image-2"
 
 
 @image_generate.implements
 async def handler(args: image_generate.Args, **context: Any) -> str:
-    try:
-        return tool_result(
-            await making.generate(
-                Workspace.from_environment(),
-                Endpoint.from_environment(),
-                os.environ.get("HERMES_IMAGE_MODEL") or MODEL,
-                args["prompt"],
-                args["size"],
-                args["n"],
-                args.get("path"),
-                seconds_from("HERMES_IMAGE_TIMEOUT", 300, 350, os.environ),
-            )
+    return tool_result(
+        await making.generate(
+            Workspace.from_environment(),
+            Endpoint.from_environment(),
+            os.environ.get("HERMES_IMAGE_MODEL") or MODEL,
+            args["prompt"],
+            args["size"],
+            args["n"],
+            args.get("path"),
+            seconds_from("HERMES_IMAGE_TIMEOUT", 300, 350, os.environ),
         )
-    except Refusal as refusal:
-        return tool_error(refusal, **refusal.details)
+    )

@@ -11,13 +11,9 @@ from typing import Any
 from generated.tools import memory
 from handlers.planning import remembering
 from handlers.planning.store import has_full_text_search
-from handlers.refusal import Refusal
-from hermes_build.runtime.result import tool_error, tool_result
+from hermes_build.runtime.result import tool_result
 
 
 @memory.implements(check_fn=has_full_text_search)
 def handler(args: memory.Args, **context: Any) -> str:
-    try:
-        return tool_result(remembering.act(remembering.store_from(), args))
-    except Refusal as refusal:
-        return tool_error(refusal, **refusal.details)
+    return tool_result(remembering.act(remembering.store_from(), args))

@@ -7,25 +7,21 @@ from typing import Any
 from generated.tools import patch
 from handlers.files import patching
 from handlers.files.workspace import Workspace
-from handlers.refusal import Refusal
-from hermes_build.runtime.result import tool_error, tool_result
+from hermes_build.runtime.result import tool_result
 
 
 @patch.implements
 def handler(args: patch.Args, **context: Any) -> str:
-    try:
-        workspace = Workspace.from_environment()
-        # The spec lets a call through with all three of these, or with `patch` alone.
-        if "path" in args and "old_string" in args and "new_string" in args:
-            return tool_result(
-                patching.replace(
-                    workspace,
-                    args["path"],
-                    args["old_string"],
-                    args["new_string"],
-                    args.get("replace_all", False),
-                )
+    workspace = Workspace.from_environment()
+    # The spec lets a call through with all three of these, or with `patch` alone.
+    if "path" in args and "old_string" in args and "new_string" in args:
+        return tool_result(
+            patching.replace(
+                workspace,
+                args["path"],
+                args["old_string"],
+                args["new_string"],
+                args.get("replace_all", False),
             )
-        return tool_result(patching.apply_patch(workspace, args.get("patch", "")))
-    except Refusal as refusal:
-        return tool_error(refusal, **refusal.details)
+        )
+    return tool_result(patching.apply_patch(workspace, args.get("patch", "")))

@@ -8,23 +8,20 @@ from generated.tools import process
 from handlers.refusal import Refusal
 from handlers.shells import actions
 from handlers.shells.processes import PROCESSES, Process, scope_of
-from hermes_build.runtime.result import tool_error, tool_result
+from hermes_build.runtime.result import tool_result
 
 
 @process.implements
 def handler(args: process.Args, *, session_id: str = "", task_id: str = "", **context: Any) -> str:
     scope = scope_of(session_id, task_id)
-    try:
-        if args["action"] == "list":
-            return tool_result(processes=[actions.describe(one) for one in PROCESSES.of(scope)])
-        if "process_id" not in args:
-            raise Refusal(
-                f"{args['action']} needs a process_id.",
-                processes=[one.name for one in PROCESSES.of(scope)],
-            )
-        return tool_result(_act(PROCESSES.find(scope, args["process_id"]), args))
-    except Refusal as refusal:
-        return tool_error(refusal, **refusal.details)
+    if args["action"] == "list":
+        return tool_result(processes=[actions.describe(one) for one in PROCESSES.of(scope)])
+    if "process_id" not in args:
+        raise Refusal(
+            f"{args['action']} needs a process_id.",
+            processes=[one.name for one in PROCESSES.of(scope)],
+        )
+    return tool_result(_act(PROCESSES.find(scope, args["process_id"]), args))
 
 
 def _act(one: Process, args: process.Args) -> dict[str, Any]:

@@ -7,14 +7,9 @@ from typing import Any
 from generated.tools import read_file
 from handlers.files import reading
 from handlers.files.workspace import Workspace
-from handlers.refusal import Refusal
-from hermes_build.runtime.result import tool_error
 
 
 @read_file.implements
 def handler(args: read_file.Args, **context: Any) -> str:
-    try:
-        workspace = Workspace.from_environment()
-        return reading.read_file(workspace, args["path"], args["offset"], args["limit"])
-    except Refusal as refusal:
-        return tool_error(refusal, **refusal.details)
+    workspace = Workspace.from_environment()
+    return reading.read_file(workspace, args["path"], args["offset"], args["limit"])

@@ -6,7 +6,8 @@ import errno
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+
+from hermes_build.runtime.errors import ToolFailure
 
 _SENTENCES = {
     errno.EACCES: "permission is denied",
@@ -23,12 +24,8 @@ _SENTENCES = {
 }
 
 
-class Refusal(Exception):
-    """A sentence for the model on what is wrong and what to do, with ``details`` as JSON values."""
-
-    def __init__(self, message: str, **details: Any) -> None:
-        super().__init__(message)
-        self.details = details
+class Refusal(ToolFailure):
+    """A sentence for the model on what is wrong and what to do."""
 
 
 @contextmanager

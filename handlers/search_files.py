@@ -8,15 +8,11 @@ from generated.tools import search_files
 from handlers.files import searching
 from handlers.files.backends import ripgrep
 from handlers.files.workspace import Workspace
-from handlers.refusal import Refusal
-from hermes_build.runtime.result import tool_error, tool_result
+from hermes_build.runtime.result import tool_result
 
 
 @search_files.implements
 def handler(args: search_files.Args, **context: Any) -> str:
-    try:
-        workspace = Workspace.from_environment()
-        query = searching.Query(**args)
-        return tool_result(searching.search_files(workspace, query, ripgrep(workspace)))
-    except Refusal as refusal:
-        return tool_error(refusal, **refusal.details)
+    workspace = Workspace.from_environment()
+    query = searching.Query(**args)
+    return tool_result(searching.search_files(workspace, query, ripgrep(workspace)))

@@ -13,8 +13,7 @@ from weakref import WeakKeyDictionary
 
 from generated.tools import todo
 from handlers.planning.tasks import TaskLists, described
-from handlers.refusal import Refusal
-from hermes_build.runtime.result import tool_error, tool_result
+from hermes_build.runtime.result import tool_result
 
 _lists = TaskLists()
 _nameless: WeakKeyDictionary[object, str] = WeakKeyDictionary()
@@ -31,15 +30,12 @@ def handler(
     **context: Any,
 ) -> str:
     key = _key(session, session_id, task_id)
-    try:
-        if "todos" in args:
-            items: list[Any] = [dict(item) for item in args["todos"]]
-            tasks = _lists.write(key, items, args["merge"])
-        else:
-            tasks = _lists.read(key)
-        return tool_result(described(tasks))
-    except Refusal as refusal:
-        return tool_error(refusal, **refusal.details)
+    if "todos" in args:
+        items: list[Any] = [dict(item) for item in args["todos"]]
+        tasks = _lists.write(key, items, args["merge"])
+    else:
+        tasks = _lists.read(key)
+    return tool_result(described(tasks))
 
 
 def _key(session: object, session_id: str, task_id: str) -> str:

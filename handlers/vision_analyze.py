@@ -14,22 +14,17 @@ from generated.tools import vision_analyze
 from handlers.files.workspace import Workspace
 from handlers.models import seeing
 from handlers.models.endpoint import Endpoint, seconds_from
-from handlers.refusal import Refusal
-from hermes_build.runtime.result import tool_error
 
 MODEL = "gpt-5.4-mini"
 
 
 @vision_analyze.implements
 async def handler(args: vision_analyze.Args, **context: Any) -> str:
-    try:
-        return await seeing.analyse(
-            Workspace.from_environment(),
-            Endpoint.from_environment(),
-            os.environ.get("HERMES_VISION_MODEL") or MODEL,
-            args["image"],
-            args["question"],
-            seconds_from("HERMES_VISION_TIMEOUT", 120, 170, os.environ),
-        )
-    except Refusal as refusal:
-        return tool_error(refusal, **refusal.details)
+    return await seeing.analyse(
+        Workspace.from_environment(),
+        Endpoint.from_environment(),
+        os.environ.get("HERMES_VISION_MODEL") or MODEL,
+        args["image"],
+        args["question"],
+        seconds_from("HERMES_VISION_TIMEOUT", 120, 170, os.environ),
+    )

@@ -11,16 +11,12 @@ from __future__ import annotations
 from typing import Any
 
 from generated.tools import web_search
-from handlers.refusal import Refusal
 from handlers.web import search
 from handlers.web.backends import Search
-from hermes_build.runtime.result import tool_error, tool_result
+from hermes_build.runtime.result import tool_result
 
 
 @web_search.implements
 async def handler(args: web_search.Args, **context: Any) -> str:
-    try:
-        asked = Search(args["query"], args["limit"], args.get("time_range", ""))
-        return tool_result(await search.web_search(asked))
-    except Refusal as refusal:
-        return tool_error(refusal, **refusal.details)
+    asked = Search(args["query"], args["limit"], args.get("time_range", ""))
+    return tool_result(await search.web_search(asked))

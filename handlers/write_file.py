@@ -7,16 +7,12 @@ from typing import Any
 from generated.tools import write_file
 from handlers.files import writing
 from handlers.files.workspace import Workspace
-from handlers.refusal import Refusal
-from hermes_build.runtime.result import tool_error, tool_result
+from hermes_build.runtime.result import tool_result
 
 
 @write_file.implements
 def handler(args: write_file.Args, **context: Any) -> str:
-    try:
-        workspace = Workspace.from_environment()
-        return tool_result(
-            writing.write_file(workspace, args["path"], args["content"], args["create_parents"])
-        )
-    except Refusal as refusal:
-        return tool_error(refusal, **refusal.details)
+    workspace = Workspace.from_environment()
+    return tool_result(
+        writing.write_file(workspace, args["path"], args["content"], args["create_parents"])
+    )

@@ -110,7 +110,7 @@ def write(workspace: Workspace, changes: Sequence[Change], *, parents: bool) -> 
             if lost and isinstance(error, Refusal):
                 raise Refusal(
                     f"{error} What was already changed could not be put back: {', '.join(lost)}.",
-                    **error.details,
+                    **error.fields,
                 ) from error
             raise
 

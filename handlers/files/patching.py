@@ -97,7 +97,7 @@ def apply_patch(workspace: Workspace, patch: str) -> dict[str, Any]:
                 shown.append(diff)
             except Refusal as refusal:
                 path = one.new_path or one.old_path
-                failures.append({"path": path, "reason": str(refusal), **refusal.details})
+                failures.append({"path": path, "reason": str(refusal), **refusal.fields})
         if failures:
             reasons = "; ".join(f"{one['path']}: {one['reason']}" for one in failures)
             raise Refusal(
@@ -123,7 +123,7 @@ def _apply(
     lines = split_lines(text)
     placed, failed = place_hunks(lines, patch.hunks)
     if failed:
-        raise Refusal("; ".join(map(str, failed)), hunks=[one.details["hunk"] for one in failed])
+        raise Refusal("; ".join(map(str, failed)), hunks=[one.fields["hunk"] for one in failed])
     edits = [one.edit for one in placed]
     after = "".join(apply_edits(lines, edits))
     if new is None and after:

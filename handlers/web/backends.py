@@ -69,11 +69,11 @@ async def _searxng(environ: Mapping[str, str], search: Search) -> list[Found]:
             SEARXNG, search, "GET", _base(environ, "SEARXNG_URL", "") + "/search", params=parameters
         )
     except Refusal as refusal:
-        if refusal.details.get("status") == 403:
+        if refusal.fields.get("status") == 403:
             raise Refusal(
                 f"{refusal} An instance answers programs only when `json` is among the "
                 "search.formats of its settings.",
-                **refusal.details,
+                **refusal.fields,
             ) from None
         raise
     return _found(SEARXNG, data, ("results",), "content")

@@ -87,7 +87,7 @@ async def _entry(url: str, wish: Wish, terms: Terms, readers: asyncio.Semaphore)
             found = await _read(answer, wish, terms)
         return {"url": shown, **_page(answer, found, wish, url)}
     except Refusal as refusal:
-        return {"url": shown, "error": str(refusal), **refusal.details}
+        return {"url": shown, "error": str(refusal), **refusal.fields}
     except Exception as error:
         # The other pages of the call are not to be lost to what nobody foresaw in this one.
         return {"url": shown, "error": f"The page could not be read ({type(error).__name__})."}

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
     from hermes_build.runtime.errors import RegistrationError as RegistrationError
     from hermes_build.runtime.errors import SchemaDriftError as SchemaDriftError
     from hermes_build.runtime.errors import ToolConflict as ToolConflict
+    from hermes_build.runtime.errors import ToolFailure as ToolFailure
     from hermes_build.runtime.errors import ToolsetError as ToolsetError
     from hermes_build.runtime.errors import Unavailable as Unavailable
     from hermes_build.runtime.errors import UnknownToolset as UnknownToolset
     from hermes_build.runtime.hookspecs import hookimpl as hookimpl
+    from hermes_build.runtime.outcome import Outcome as Outcome
     from hermes_build.runtime.plugins import Plugin as Plugin
     from hermes_build.runtime.registry import ToolRegistry as ToolRegistry
     from hermes_build.runtime.result import tool_error as tool_error
@@ -35,6 +37,7 @@ _HOMES = {
     "HandlerImportError": "errors",
     "HandlerTimeout": "errors",
     "LoadError": "errors",
+    "Outcome": "outcome",
     "Plugin": "plugins",
     "RegistrationError": "errors",
     "SchemaDriftError": "errors",
@@ -42,6 +45,7 @@ _HOMES = {
     "Session": "session",
     "ToolConflict": "errors",
     "ToolEntry": "entry",
+    "ToolFailure": "errors",
     "ToolRegistry": "registry",
     "ToolsetError": "errors",
     "Unavailable": "errors",

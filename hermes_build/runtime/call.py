@@ -99,9 +99,9 @@ class Call:
 
     def fail(self, error_type: str, message: str, /, **fields: object) -> None:
         """Make an error of this call: its result is JSON text with ``error`` and ``fields``."""
-        from hermes_build.runtime.result import tool_error
+        from hermes_build.runtime.result import error_text
 
         self.status = "blocked" if error_type == "plugin_block" else "error"
         self.error_type = str(fields.get("error_type", error_type))
         self.error_message = message
-        self.result = tool_error(message, **fields)
+        self.result = error_text(message, fields)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from hermes_build.runtime.result import deliver, tool_error
+from hermes_build.runtime.errors import Refusal
+from hermes_build.runtime.result import deliver, error_text, told
 from hermes_build.runtime.validation import Arguments, Output
 
 TYPE_CHECKING = False
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hermes_build.runtime.dynamic import DynamicArguments
-    from hermes_build.runtime.errors import Refusal
+    from hermes_build.runtime.errors import ToolFailure
     from hermes_build.runtime.registry import ToolRegistry
     from hermes_build.runtime.shapes import Binding
 
@@ -80,9 +81,10 @@ class Callee:
                 return DynamicArguments(registry, record)
         return Arguments(self.name, record["schema"]["parameters"])
 
-    def refuse(self, refusal: Refusal) -> str:
-        """What a model gets for a call that is refused."""
-        return tool_error(refusal.message, **refusal.fields)
+    def refuse(self, failure: ToolFailure, call_id: str) -> Any:
+        """What a model gets for a call that is refused, or whose handler says that it failed."""
+        text = error_text(told(failure), failure.fields)
+        return text if isinstance(failure, Refusal) else self.shorten(text, call_id)
 
     def deliver(self, result: Any) -> Any:
         """The result as a model gets it; see `hermes_build.runtime.result.deliver`."""

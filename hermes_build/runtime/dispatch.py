@@ -10,7 +10,7 @@ from __future__ import annotations
 from sys import modules
 
 from hermes_build.runtime.call import Call
-from hermes_build.runtime.errors import Refusal
+from hermes_build.runtime.errors import ToolFailure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def call(self: ToolRegistry | Session, /, name: str, args: Any = None, **context
         tool = None
     try:
         if tool is None or (TRACING in modules and _is_traced()):
-            return _run(self.begin(name, args, context))
+            return run(self.begin(name, args, context))
         try:
             fits = tool.fits(args)
         except ValueError:  # the quick look met what is no JSON; the closer one says what it is
@@ -59,19 +59,19 @@ def call(self: ToolRegistry | Session, /, name: str, args: Any = None, **context
         else:
             arguments = tool.accept(args)
             if self._ready.get(name) is not tool:  # taken away while they were looked at
-                return _run(self.begin(name, args, context))
+                return run(self.begin(name, args, context))
         result = tool.handler(arguments, **context) if context else tool.handler(arguments)
         if type(result) is str and len(result) <= tool.limit and result.isascii():
             return result
         return tool.shorten(tool.deliver(result), str(context.get("tool_call_id") or ""))
-    except Refusal as refusal:
+    except ToolFailure as failure:
         try:
             assert tool is not None  # without one, the pipeline answers
-            return tool.refuse(refusal)
+            return tool.refuse(failure, str(context.get("tool_call_id") or ""))
         except KeyboardInterrupt:
             raise
         except BaseException:  # a handler's own, with fields that JSON cannot hold
-            return _failed(self.begin(name, args, context), refusal)
+            return _failed(self.begin(name, args, context), failure)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # a handler is foreign code; SystemExit must not end the agent
@@ -87,25 +87,30 @@ async def acall(
     may wait around it: checks, hooks, the import of a handler module, the store. Cancelling the
     caller cancels the handler, and comes out as `asyncio.CancelledError`.
     """
+    return await arun(self.begin(name, args, context))
+
+
+async def arun(call: Call) -> Any:
+    """Take a call that has begun the whole way, for an async caller: its answer."""
     from hermes_build.runtime.stages import Stages
 
-    begun = self.begin(name, args, context)
-    with _observed(begun):
-        stages = Stages(begun)
+    with _observed(call):
+        stages = Stages(call)
         tool = await stages.begin()
         if tool is not None:
             try:
-                result = await _execute_async(begun, tool)
+                result = await _execute_async(call, tool)
             except BaseException as error:
                 if _caller_is_cancelled(error):
-                    begun.status = "cancelled"
+                    call.status = "cancelled"
                 await stages.fail(error)
             else:
                 await stages.end(result)
         return stages.answer
 
 
-def _run(call: Call) -> Any:
+def run(call: Call) -> Any:
+    """Take a call that has begun the whole way: its answer."""
     from hermes_build.runtime.pipeline import steps
 
     order = steps(call)

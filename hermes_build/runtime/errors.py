@@ -83,22 +83,27 @@ class ToolsetError(ValueError):
         super().__init__(f"The toolset {toolset!r} is not made: {message}.")
 
 
-class Refusal(Exception):
-    """A call that ends with an error of ours; ``fields`` are those of the error JSON.
+class ToolFailure(Exception):
+    """Raised by a handler to answer with an error: ``{"error": message, ...fields}``.
 
-    ``kind`` is the stable word for the error that hooks see. Raised and caught inside one call:
-    callers of the registry never see it.
+    ``fields`` are values that JSON can hold. The model gets the message as it is, with credentials
+    hidden. ``kind`` is the stable word for the error that hooks see.
     """
 
-    __slots__ = ("fields", "kind", "message")
+    kind = "tool_error"
 
-    def __init__(self, message: str, kind: str = "refused", **fields: object) -> None:
+    def __init__(self, message: str, /, **fields: object) -> None:
+        super().__init__(message)
         self.message = message
-        self.kind = kind
         self.fields = fields
 
-    def __str__(self) -> str:
-        return self.message
+
+class Refusal(ToolFailure):
+    """A call that ends with an error of ours, which is raised and caught inside that call."""
+
+    def __init__(self, message: str, kind: str = "refused", **fields: object) -> None:
+        super().__init__(message, **fields)
+        self.kind = kind
 
 
 def unavailable(tool: str, missing: tuple[str, ...]) -> Refusal:

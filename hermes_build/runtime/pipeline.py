@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from time import monotonic
 
-from hermes_build.runtime.errors import HandlerTimeout, Refusal, describe, unavailable
+from hermes_build.runtime.errors import HandlerTimeout, Refusal, ToolFailure, describe, unavailable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,8 +86,8 @@ def settle(call: Call, error: BaseException) -> None:
 def _tell(call: Call, error: BaseException) -> None:
     # What an exception says of its own class may be a lie, or raise.
     kind = type(error)
-    if issubclass(kind, Refusal):
-        call.fail(error.kind, error.message, **error.fields)  # type: ignore[attr-defined]
+    if issubclass(kind, ToolFailure):
+        _tell_failure(call, error)  # type: ignore[arg-type]
         return
     from hermes_build.runtime.logs import log_failure, warn
 
@@ -100,6 +100,14 @@ def _tell(call: Call, error: BaseException) -> None:
     text = describe(error)
     log_failure("Tool %s failed: %s", call.tool_name, text, error=error)
     _tell_plainly(call, text)
+
+
+def _tell_failure(call: Call, failure: ToolFailure) -> None:
+    from hermes_build.runtime.result import told
+
+    call.fail(failure.kind, told(failure), **failure.fields)
+    if call.callee is not None and not isinstance(failure, Refusal):
+        call.result = call.callee.shorten(call.result, call.identity("tool_call_id"))
 
 
 def _tell_plainly(call: Call, text: str) -> None:

@@ -13,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
+    from hermes_build.runtime.errors import ToolFailure
     from hermes_build.runtime.validation import Output
 
 
@@ -26,6 +27,11 @@ def tool_error(message: object, **extra: object) -> str:
         TypeError: for an extra that has no form in JSON.
         ValueError: for an extra called ``error``, for NaN or an infinity, for too deep nesting.
     """
+    return error_text(message, extra)
+
+
+def error_text(message: object, extra: dict[str, object]) -> str:
+    """The same of extras that may have any name but ``error``. Raises as `tool_error`."""
     if "error" in extra:
         raise ValueError("tool_error() has its message already; an extra may not be called 'error'")
     if not extra:
@@ -58,6 +64,15 @@ def _words(message: object) -> str:
     from hermes_build.runtime.masking import mask
 
     return mask(text) or type(message).__name__
+
+
+def told(failure: ToolFailure) -> str:
+    """What a failure says, as a model may see it: with credentials hidden."""
+    if failure.kind == "invalid_arguments":
+        return failure.message  # it quotes the model itself, and the spec
+    from hermes_build.runtime.masking import mask
+
+    return mask(failure.message)
 
 
 def encode(value: object, *, without_defaults: bool = False) -> str:
@@ -203,11 +218,9 @@ def _misfit(tool: str, result: object, output: Output, value: object) -> NoRetur
 
 
 def _break_contract(tool: str, result: object, why: str) -> NoReturn:
-    from hermes_build.runtime.masking import mask
-
     kind = type(result).__name__
     raise Refusal(
-        mask(f"Tool handler returned unsupported result type: {kind} ({why})"),
+        f"Tool handler returned unsupported result type: {kind} ({why})",
         kind="tool_result_contract",
         error_type="tool_result_contract",
         tool=tool,

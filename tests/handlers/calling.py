@@ -1,12 +1,14 @@
-"""A call of this program's own tools from the command line, as somebody else would make it."""
+"""Calls of this program's own tools, as a model or somebody else would make them."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+
+from hermes_build.runtime import ToolFailure, tool_error
 
 HERE = Path(__file__).parents[2]
 
@@ -20,3 +22,11 @@ def call(tool: str, arguments: str, environ: Mapping[str, str]) -> str:
     )  # fmt: skip
     assert done.returncode in (0, 1), done.stderr
     return done.stdout.removesuffix("\n")
+
+
+def answered(handle: Callable[[], str]) -> str:
+    """What a model gets where a handler answers, or raises what to tell it."""
+    try:
+        return handle()
+    except ToolFailure as failure:
+        return tool_error(failure, **failure.fields)

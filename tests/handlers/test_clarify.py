@@ -21,15 +21,19 @@ from generated.registry import registry
 from handlers.clarify import handler
 from handlers.planning import asking
 from handlers.refusal import Refusal
-from tests.handlers.calling import HERE, call
+from tests.handlers.calling import HERE, answered, call
 
 PROGRAM = """
 import asyncio, json, signal, sys
 from generated.registry import registry
 from handlers.clarify import handler
+from hermes_build.runtime import ToolFailure
 
 def clarify(question, **args):
-    return json.loads(asyncio.run(handler({"question": question, **args})))
+    try:
+        return json.loads(asyncio.run(handler({"question": question, **args})))
+    except ToolFailure as failure:
+        return {"error": str(failure)}
 
 def withdrawn(question):
     # The question is withdrawn when a signal comes; then the program reads a line itself.
@@ -46,7 +50,7 @@ def withdrawn(question):
 
 def clarify(question: str = "Which one?", ask: Any = None, **args: Any) -> dict[str, Any]:
     whole: Any = {"question": question, **args}
-    answer: dict[str, Any] = json.loads(asyncio.run(handler(whole, ask=ask)))
+    answer: dict[str, Any] = json.loads(answered(lambda: asyncio.run(handler(whole, ask=ask))))
     return answer
 
 

@@ -25,7 +25,7 @@ from examples.scripted_model import (
 from handlers.image_generate import MODEL, handler
 from handlers.models import making
 from tests.handlers import images
-from tests.handlers.calling import call
+from tests.handlers.calling import answered, call
 
 
 @pytest.fixture
@@ -46,7 +46,7 @@ def draw(root: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
             for name, value in {**server.environment, **(environ or {})}.items():
                 monkeypatch.setenv(name, value)
             whole: Any = {"prompt": "a red bar", "size": "1024x1024", "n": 1, **args}
-            answer = asyncio.run(handler(whole))
+            answer = answered(lambda: asyncio.run(handler(whole)))
         assert server.surplus == 0 and server.left == 0
         assert KEY not in answer
         return json.loads(answer), server

@@ -24,7 +24,7 @@ from handlers.memory import handler
 from handlers.planning import store as storing
 from handlers.planning.store import APPLICATION, VERSION, Store
 from handlers.refusal import Refusal
-from tests.handlers.calling import HERE
+from tests.handlers.calling import HERE, answered
 from tests.handlers.calling import call as call_tool
 
 
@@ -40,7 +40,7 @@ def call(root: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
     def act(action: str, **args: Any) -> dict[str, Any]:
         whole: Any = {"action": action, "limit": 10, "offset": 0, **args}
-        answer: dict[str, Any] = json.loads(handler(whole))
+        answer: dict[str, Any] = json.loads(answered(lambda: handler(whole)))
         return answer
 
     return act

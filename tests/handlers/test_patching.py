@@ -143,7 +143,7 @@ def test_all_files_or_none(workspace: Workspace, root: Path) -> None:
     with pytest.raises(Refusal, match="nothing was written") as caught:
         apply_patch(workspace, patch)
     assert tree(root) == before and not (root / "made").exists()
-    failures = {one["path"]: one["reason"] for one in caught.value.details["failures"]}
+    failures = {one["path"]: one["reason"] for one in caught.value.fields["failures"]}
     assert set(failures) == {"b", "none"}
     assert "at line 1 the hunk has 'zwei' and the file has 'two'" in failures["b"]
     assert "does not exist" in failures["none"]

@@ -117,7 +117,7 @@ def test_one_that_does_not_read_does_not_hold_the_call(
     process = table.start("s", "sleep 1000", str(tmp_path))
     with pytest.raises(Refusal, match="does not read on") as caught:
         actions.write(process, "x" * 1_000_000)
-    assert 0 < caught.value.details["written_bytes"] < 1_000_000
+    assert 0 < caught.value.fields["written_bytes"] < 1_000_000
     deaf = table.start("s", "exec <&-; echo closed; sleep 1000", str(tmp_path))
     until(deaf, "closed")
     with pytest.raises(Refusal, match="does not read its input"):
@@ -244,7 +244,7 @@ def test_a_session_does_not_see_the_processes_of_another(table: Processes, tmp_p
     for scope in (scope_of("b", "t"), scope_of("", "a"), scope_of("", "")):
         with pytest.raises(Refusal, match="no process") as caught:
             table.find(scope, mine.name)
-        assert mine.name not in caught.value.details["processes"]
+        assert mine.name not in caught.value.fields["processes"]
     assert table.find(scope_of("b", ""), other.name) is other
 
 

@@ -52,7 +52,7 @@ def test_an_offset_past_the_end_says_where_the_end_is(workspace: Workspace, root
     (root / "a").write_text("x\ny\n")
     with pytest.raises(Refusal, match=r"a has 2 lines; there is no line 3") as caught:
         read_file(workspace, "a", 3)
-    assert caught.value.details["total_lines"] == 2
+    assert caught.value.fields["total_lines"] == 2
 
 
 def test_a_folder_is_refused_with_what_it_holds(workspace: Workspace, root: Path) -> None:
@@ -60,7 +60,7 @@ def test_a_folder_is_refused_with_what_it_holds(workspace: Workspace, root: Path
     (root / "folder" / "b.txt").touch()
     with pytest.raises(Refusal, match=r"folder is a folder.*b\.txt, inner/\.") as caught:
         read_file(workspace, "folder")
-    assert caught.value.details["entries"] == ["b.txt", "inner/"]
+    assert caught.value.fields["entries"] == ["b.txt", "inner/"]
     with pytest.raises(Refusal, match="is a folder"):
         read_file(workspace, ".")
 
@@ -118,7 +118,7 @@ def test_binary_files_are_refused_with_kind_and_size(
     (root / "a.bin").write_bytes(data)
     with pytest.raises(Refusal, match=re.escape(kind)) as caught:
         read_file(workspace, "a.bin")
-    assert caught.value.details["size"] == len(data)
+    assert caught.value.fields["size"] == len(data)
 
 
 @pytest.mark.parametrize(

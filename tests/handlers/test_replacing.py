@@ -36,7 +36,7 @@ def test_an_exact_passage_is_replaced_and_nothing_else(
     else:
         with pytest.raises(Refusal, match="more than one place") as caught:
             find_replacement(text, old, new)
-        lines = caught.value.details["lines"]
+        lines = caught.value.fields["lines"]
         assert lines[0] == text.count("\n", 0, text.index(old)) + 1
     assert replaced(text, old, new, replace_all=True) == (text.replace(old, new), "exact")
 
@@ -148,7 +148,7 @@ def test_an_inexact_passage_in_two_places_is_refused(strategy_text: str) -> None
     old = "a\n b\n" if "a" in strategy_text else "x\ny\n"
     with pytest.raises(Refusal, match="more than one place") as caught:
         find_replacement(strategy_text, old, "new\n")
-    assert len(caught.value.details["lines"]) == 2
+    assert len(caught.value.fields["lines"]) == 2
     after, _ = replaced(strategy_text, old, "new\n", replace_all=True)
     assert after.count("new\n") == 2
 
@@ -190,7 +190,7 @@ def test_the_nearest_lines_are_shown() -> None:
     text = "one\ntwo\nreturn compute(a, b)\nfour\n"
     with pytest.raises(Refusal) as caught:
         find_replacement(text, "return compute(a, c)", "x")
-    assert "    3|return compute(a, b)" in caught.value.details["nearest"]
+    assert "    3|return compute(a, b)" in caught.value.fields["nearest"]
 
 
 def test_every_strategy_has_a_name_of_its_own() -> None:

@@ -98,7 +98,7 @@ def test_starting_a_task_while_another_is_in_progress_says_which(lists: TaskList
     lists.write("s", [task("a", status="in_progress"), task("b")], merge=False)
     with pytest.raises(Refusal) as caught:
         lists.write("s", [{"id": "b", "status": "in_progress"}], merge=True)
-    assert caught.value.details == {"in_progress": ["a", "b"]}
+    assert caught.value.fields == {"in_progress": ["a", "b"]}
     both = [{"id": "b", "status": "in_progress"}, {"id": "a", "status": "completed"}]
     assert [one.status for one in lists.write("s", both, merge=True)] == [
         "completed",
@@ -107,7 +107,7 @@ def test_starting_a_task_while_another_is_in_progress_says_which(lists: TaskList
 
 
 def test_a_refusal_reaches_the_model_as_an_error_with_details() -> None:
-    answer = handler({"todos": [task("a"), task("a")], "merge": False}, session_id="refused")
+    answer = registry.call("todo", {"todos": [task("a"), task("a")]}, session_id="refused")
     fields = json.loads(answer)
     assert "Two of the tasks" in fields["error"] and fields["id"] == "a"
 

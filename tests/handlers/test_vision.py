@@ -32,7 +32,7 @@ from handlers.models.endpoint import Endpoint
 from handlers.refusal import Refusal
 from handlers.vision_analyze import MODEL, handler
 from tests.handlers import images
-from tests.handlers.calling import HERE, call
+from tests.handlers.calling import HERE, answered, call
 
 KINDS = {
     "png": images.PNG,
@@ -54,7 +54,8 @@ def see(root: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         with ModelServer(script) as server:
             for name, value in {**server.environment, **environ}.items():
                 monkeypatch.setenv(name, value)
-            answer = asyncio.run(handler({"image": image, "question": "What is it?"}))
+            asked: Any = {"image": image, "question": "What is it?"}
+            answer = answered(lambda: asyncio.run(handler(asked)))
         assert server.surplus == 0
         return answer, server
 

@@ -249,7 +249,7 @@ def test_a_wrong_path_names_its_neighbours_and_its_namesakes(
     (root / ".cache" / "settings.py").write_text("")
 
     def suggestions(path: str) -> list[str]:
-        found: list[str] = missing(workspace, workspace.locate(path)).details["did_you_mean"]
+        found: list[str] = missing(workspace, workspace.locate(path)).fields["did_you_mean"]
         return found
 
     assert suggestions("src/app/setting.py") == ["src/app/settings.py"]
