@@ -1,13 +1,16 @@
-"""Makes archives as the writer does, but for one thing."""
+"""Makes archives as the writer does, but for one thing, and reads them where there is no file."""
 
 from __future__ import annotations
 
+import io
 import struct
+import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from hermes_build.bundle.format import MANIFEST
+from hermes_build.bundle.entries import in_order
+from hermes_build.bundle.format import MANIFEST, BundleError
 from tests.bundle import making
 
 _LOCAL = ("needs", "flags", "method", "time", "date", "crc", "stored", "size", "name", "extra")
@@ -65,3 +68,54 @@ def forged(
     }
     numbers = (last.get(one, 0) for one in ("disk", "first", *list(last)[:5]))
     return body + directory + struct.pack("<4s4H2LH", b"PK\5\6", *numbers) + comment
+
+
+def rezipped(
+    entries: Mapping[str, bytes],
+    method: int = zipfile.ZIP_STORED,
+    date: tuple[int, int, int, int, int, int] = (1980, 1, 1, 0, 0, 0),
+    step: int = 1,
+    mode: int = 0o100644,
+    comment: bytes | None = None,
+    stream: bool = False,
+    zip64: bool = False,
+) -> bytes:
+    """The same entries, as another tool may write them."""
+
+    class Stream(io.BytesIO):
+        def seekable(self) -> bool:
+            return not stream
+
+        def tell(self) -> int:
+            if stream:
+                raise OSError
+            return super().tell()
+
+    target = Stream()
+    with zipfile.ZipFile(target, "w") as made:
+        for name in in_order(entries)[::step]:
+            info = zipfile.ZipInfo(name, date)
+            info.compress_type = method
+            info.create_system = 3
+            info.external_attr = mode << 16
+            with made.open(info, "w", force_zip64=zip64) as entry:
+                entry.write(entries[name])
+        made.comment = making.comment(entries[MANIFEST]) if comment is None else comment
+    return target.getvalue()
+
+
+class InMemory:
+    """What is read of an archive, where there is no file."""
+
+    def __init__(self, data: bytes) -> None:
+        self.size = len(data)
+        self._data = data
+
+    def read(self, position: int, size: int) -> bytes:
+        found = self._data[position : position + size]
+        if len(found) != size:
+            raise BundleError("HB8002", "the file ends too early")
+        return found
+
+    def close(self) -> None:
+        """Do nothing: no file is open."""

@@ -31,30 +31,13 @@ from hermes_build.bundle.verifying import (
 from hermes_build.bundle.wheel import contained
 from hermes_build.runtime.bundles import open_bundle
 from tests.bundle import making
-from tests.bundle.forging import forged
+from tests.bundle.forging import InMemory, forged, rezipped
 
 FILES = making.program()
 ENTRIES = making.whole(FILES)
 NAMES = in_order(ENTRIES)
 WHOLE = forged((name, ENTRIES[name]) for name in NAMES)
 OTHER = making.whole(making.program("pong", "ping"))
-
-
-class InMemory:
-    """What is read of an archive, where there is no file."""
-
-    def __init__(self, data: bytes) -> None:
-        self.size = len(data)
-        self._data = data
-
-    def read(self, position: int, size: int) -> bytes:
-        found = self._data[position : position + size]
-        if len(found) != size:
-            raise BundleError("HB8002", "the file ends too early")
-        return found
-
-    def close(self) -> None:
-        """Do nothing: no file is open."""
 
 
 Way: TypeAlias = Callable[[Any], Opened]
@@ -231,44 +214,13 @@ REZIPPED: dict[str, dict[str, Any]] = {
 }
 
 
-def _rezipped(
-    method: int = zipfile.ZIP_STORED,
-    date: tuple[int, int, int, int, int, int] = (1980, 1, 1, 0, 0, 0),
-    step: int = 1,
-    mode: int = 0o100644,
-    comment: bytes | None = None,
-    stream: bool = False,
-    zip64: bool = False,
-) -> bytes:
-    class Stream(io.BytesIO):
-        def seekable(self) -> bool:
-            return not stream
-
-        def tell(self) -> int:
-            if stream:
-                raise OSError
-            return super().tell()
-
-    target = Stream()
-    with zipfile.ZipFile(target, "w") as made:
-        for name in NAMES[::step]:
-            info = zipfile.ZipInfo(name, date)
-            info.compress_type = method
-            info.create_system = 3
-            info.external_attr = mode << 16
-            with made.open(info, "w", force_zip64=zip64) as entry:
-                entry.write(ENTRIES[name])
-        made.comment = making.comment(ENTRIES[MANIFEST]) if comment is None else comment
-    return target.getvalue()
-
-
 def test_another_tool_may_write_exactly_our_form() -> None:
-    assert _rezipped() == WHOLE
+    assert rezipped(ENTRIES) == WHOLE
 
 
 @pytest.mark.parametrize("what", REZIPPED)
 def test_another_form_of_the_same_contents_is_refused(what: str) -> None:
-    data = _rezipped(**REZIPPED[what])
+    data = rezipped(ENTRIES, **REZIPPED[what])
     with zipfile.ZipFile(io.BytesIO(data)) as found:
         assert {name: found.read(name) for name in found.namelist()} == ENTRIES
     _is_refused(data)
