@@ -290,3 +290,62 @@ def test_a_program_that_cannot_be_imported_is_one_ill(root: Path) -> None:
     assert done.code == 1
     [ill] = [line for line in done.out.splitlines() if line.startswith("! ")]
     assert "edited by hand" in ill
+
+
+def rewriting(name: str, *body: str) -> str:
+    """A handler module whose overrides have the given body."""
+    return (
+        checked(name, *body)
+        .replace("check_fn=ready", "dynamic_schema_overrides=ready")
+        .replace("-> bool", "-> dict[str, Any]")
+    )
+
+
+DYNAMIC = "{}\ndynamic: [/description]"
+
+
+def test_the_doctor_tries_the_schemas_that_a_program_rewrites(tmp_path: Path) -> None:
+    compiled(
+        tmp_path,
+        fine=(DYNAMIC, rewriting("fine", "return {'description': 'As it is now.'}")),
+        plain=(DYNAMIC, handler("plain")),
+        hosted=(DYNAMIC, None),
+    )
+    done = hermes(tmp_path, "doctor")
+    assert (done.code, done.err) == (0, "")
+    assert "  schemas that the program rewrites: 1, all as specs allow" in done.out.splitlines()
+
+
+BROKEN = {
+    "raises": (f"raise RuntimeError('{SECRET}')", "it raised RuntimeError"),
+    "renames": ("return {'name': 'other'}", "it changes /name"),
+    "goes beyond": ("return {'parameters': {'type': 'object'}}", "it changes /parameters"),
+    "no dict": ("return 'text'", "it returned str, not a dict"),
+}
+
+
+@pytest.mark.parametrize(("body", "why"), BROKEN.values(), ids=BROKEN)
+def test_a_schema_that_cannot_be_rewritten_is_an_ill(tmp_path: Path, body: str, why: str) -> None:
+    compiled(tmp_path, one=(DYNAMIC, rewriting("one", body)))
+    done = hermes(tmp_path, "doctor")
+    assert done.code == 1
+    [ill] = [line for line in done.out.splitlines() if line.startswith("! ")]
+    assert ill.startswith("! the dynamic_schema_overrides of `one` are passed over")
+    assert why in ill
+    assert SECRET not in done.out
+    assert "  schemas that the program rewrites: 1, 1 passed over" in done.out.splitlines()
+
+
+def test_a_handler_with_overrides_that_fails_to_import_is_one_ill(tmp_path: Path) -> None:
+    compiled(tmp_path, one=(DYNAMIC, rewriting("one", "return {}")))
+    write(tmp_path, {"handlers/one.py": "import hb_no_such_module\n" + rewriting("one", "pass")})
+    done = hermes(tmp_path, "doctor")
+    [ill] = [line for line in done.out.splitlines() if line.startswith("! ")]
+    assert "hb_no_such_module" in ill
+
+
+def test_overrides_that_end_the_process_are_an_ill(tmp_path: Path) -> None:
+    compiled(tmp_path, one=(DYNAMIC, rewriting("one", "os.abort()")))
+    done = hermes(tmp_path, "doctor")
+    assert done.code == 1
+    assert "! asking whether `one` is available ended the process" in done.out

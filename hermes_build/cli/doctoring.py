@@ -127,6 +127,15 @@ def _program(project: Project) -> list[str]:
         click.echo(f"  tools: {len(asked.missing)}, {some}")
     for name, missing in sorted(lacking.items()):
         click.echo(f"    {name}: {in_a_line(missing)}")
+    if asked.dynamic:
+        broken = {name: why for name, why in asked.dynamic.items() if why is not None}
+        some = f"{len(broken)} passed over" if broken else "all as specs allow"
+        click.echo(f"  schemas that the program rewrites: {len(asked.dynamic)}, {some}")
+        ills += [
+            f"the dynamic_schema_overrides of `{name}` are passed over, and its declared schema "
+            f"stands: {in_a_line([why])}"
+            for name, why in sorted(broken.items())
+        ]
     # A program that cannot be imported at all has been named already.
     if asked.trouble and (asked.missing or not ills):
         ills.append(asked.trouble)
@@ -143,10 +152,12 @@ class Asked:
     """What the compiled program says of its tools.
 
     ``missing`` holds, for each tool that was come to, what it lacks here: nothing where it is
-    available. ``trouble`` says why not all of them were come to.
+    available. ``dynamic`` holds the available ones whose schema the program rewrites, with why that
+    fails, or None. ``trouble`` says why not all of them were come to.
     """
 
     missing: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    dynamic: dict[str, str | None] = field(default_factory=dict)
     trouble: str | None = None
 
 
@@ -163,7 +174,7 @@ def is_compiled(project: Project) -> bool:
 def ask_program(project: Project) -> Asked:
     """Ask every tool of the compiled program whether it can be used here, in another process.
 
-    Handlers are imported where tools have check functions, which are asked.
+    Handlers are imported where tools have check functions, or schemas that they rewrite.
     """
     paths = [str(project.source_root), os.environ.get("PYTHONPATH", "")]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in paths if path)}
@@ -178,12 +189,14 @@ def ask_program(project: Project) -> Asked:
         asking = line.get("asking")
         if "tool" in line:
             asked.missing[line["tool"]] = tuple(line["missing"])
+            if "dynamic" in line:
+                asked.dynamic[line["tool"]] = line["dynamic"]
     if ended.code is None:
         how = f"did not end within {PATIENCE:.0f} seconds"
     else:
         how = f"ended the process with {_exit(ended.code)}"
     if asking is not None:
-        asked.missing[asking] = (f"its check function, or its handler's import, {how}",)
+        asked.missing[asking] = (f"its check function, or other code of its handler, {how}",)
         asked.trouble = f"asking whether `{asking}` is available {how}"
     else:
         asked.trouble = f"asking `{project.output}` for its tools {how}" + "".join(

@@ -41,14 +41,26 @@ def effective_schema(registry: ToolRegistry, record: dict[str, Any]) -> dict[str
     Args:
         record: the tool's record, as ``registry.find`` gives it.
     """
+    schema, why = rewritten(registry, record)
+    if why:
+        _warn(registry, record["name"], why)
+    return record["schema"] if schema is None else schema
+
+
+def rewritten(
+    registry: ToolRegistry, record: dict[str, Any]
+) -> tuple[dict[str, Any] | None, str | None]:
+    """The schema of a tool as its overrides have it now, and why they are passed over.
+
+    Both are None where the handler has none.
+    """
     static: dict[str, Any] = record["schema"]
     try:
         overrides = registry.binding(record["name"]).dynamic_schema_overrides
     except (ImportError, LookupError) as error:
-        _warn(registry, record["name"], f"its handler is not there: {error}")
-        return static
+        return None, f"its handler is not there: {error}"
     if overrides is None:
-        return static
+        return None, None
     try:
         given = overrides()
         if not hasattr(given, "keys"):
@@ -57,7 +69,7 @@ def effective_schema(registry: ToolRegistry, record: dict[str, Any]) -> dict[str
         memo = memos.get(record["name"])
         # The declared schema may be another one by now: a plugin may have taken the tool's place.
         if memo is not None and equal(memo[0], given) and equal(memo[1], static):
-            return memo[2]
+            return memo[2], None
         given = dict(given)
         if fault := not_json(given):
             raise _Broken(f"what it returned is not JSON: {fault}")
@@ -66,11 +78,9 @@ def effective_schema(registry: ToolRegistry, record: dict[str, Any]) -> dict[str
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # foreign code, and a listing must not fail for it
-        why = str(error) if isinstance(error, _Broken) else f"it raised {describe(error)}"
-        _warn(registry, record["name"], why)
-        return static
+        return None, str(error) if isinstance(error, _Broken) else f"it raised {describe(error)}"
     memos[record["name"]] = (given, static, made)
-    return made
+    return made, None
 
 
 def changes_validation(record: Mapping[str, Any]) -> bool:

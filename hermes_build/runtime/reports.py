@@ -6,8 +6,9 @@ is available when nothing is missing, and a toolset when any of its tools is.
 
 ``python -m hermes_build.runtime.reports PACKAGE`` reports on a program as JSON, a line each, in a
 process of its own, since check functions are foreign code. Each tool has a line
-``{"tool": NAME, "missing": [...]}``. Before a check function is asked, ``{"asking": NAME}`` says
-which tool's, since that may end or block the process. The last line is ``{"done": true}``.
+``{"tool": NAME, "missing": [...]}``; where a program rewrites its schema, ``"dynamic"`` is null, or
+says why that fails. Before a check function is asked, or a schema rewritten, ``{"asking": NAME}``
+says which tool's, since that may end or block the process. The last line is ``{"done": true}``.
 """
 
 from __future__ import annotations
@@ -178,23 +179,40 @@ def _variables(records: Iterable[dict[str, Any]]) -> list[str]:
 def report(package: str, say: Callable[[dict[str, Any]], object]) -> None:
     """Say of each tool of ``PACKAGE.registry`` what it lacks here, as the module's text tells.
 
-    Tools without a check function come first: nothing that happens later can take their answer.
+    Tools without code that is asked come first: nothing that happens later can take their answer.
     """
     from importlib import import_module
 
     registry = import_module(f"{package}.registry").registry
     listing = registry.availability.listing(quiet=True)
     records = _records(registry, registry.get_all_tool_names())
-    for record in sorted(records, key=_has_check):
-        if _has_check(record):
+    for record in sorted(records, key=_is_asked):
+        if _is_asked(record):
             say({"asking": record["name"]})
+        # Bound first, since a module that fails to import then counts as missing.
+        rewrites = bool(record.get("dynamic")) and _rewrites(registry, record["name"])
         missing = listing.missing(record, registry.check_of(record))
-        say({"tool": record["name"], "missing": list(missing)})
+        line = {"tool": record["name"], "missing": list(missing)}
+        if rewrites and not missing:
+            from hermes_build.runtime.dynamic import rewritten
+            from hermes_build.runtime.masking import mask
+
+            _, why = rewritten(registry, record)
+            line["dynamic"] = mask(why) if why else None
+        say(line)
     say({"done": True})
 
 
-def _has_check(record: dict[str, Any]) -> bool:
-    return bool(record.get("requires", {}).get("check"))
+def _rewrites(registry: Any, name: str) -> bool:
+    """Whether the handler of a tool is here, and rewrites its schema."""
+    try:
+        return registry.binding(name).dynamic_schema_overrides is not None
+    except (ImportError, LookupError):
+        return False
+
+
+def _is_asked(record: dict[str, Any]) -> bool:
+    return bool(record.get("requires", {}).get("check") or record.get("dynamic"))
 
 
 def main() -> int:
