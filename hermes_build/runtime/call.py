@@ -97,6 +97,37 @@ class Call:
         except BaseException:  # whatever a program passes for an id, the call goes on
             return ""
 
+    def derive_status(self) -> None:
+        """Tell an error that a handler returned, as `tool_error` makes it, from a result."""
+        try:
+            self._look_for_error()
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # what an envelope holds is foreign, down to its truth
+            from hermes_build.runtime.logs import warn
+
+            warn("The result of %s cannot be looked at: %s", self.tool_name, error)
+
+    def _look_for_error(self) -> None:
+        result = self.result
+        if self.status != "ok":
+            return
+        if isinstance(result, str):
+            # Text that could be an error object is worth parsing; the rest is not.
+            if result.lstrip()[:1] != "{" or '"error"' not in result:
+                return
+            from json import loads
+
+            try:
+                result = loads(result)
+            except (ValueError, RecursionError):
+                return
+        if isinstance(result, dict) and result.get("error"):
+            message = str(result["error"])
+            self.status = "error"
+            self.error_type = "tool_error"
+            self.error_message = message
+
     def fail(self, error_type: str, message: str, /, **fields: object) -> None:
         """Make an error of this call: its result is JSON text with ``error`` and ``fields``."""
         from hermes_build.runtime.result import error_text

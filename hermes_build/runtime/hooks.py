@@ -201,7 +201,7 @@ class Hooks:
         tell = self._after
         if tell is None:
             return
-        _derive_status(call)
+        call.derive_status()
         try:
             tell(_outcome(call))
         except KeyboardInterrupt:
@@ -214,7 +214,7 @@ class Hooks:
         ask = self._transform
         if ask is None:
             return call.result
-        _derive_status(call)
+        call.derive_status()
         try:
             answers = ask(_outcome(call))
             for answer in answers if isinstance(answers, list) else ():
@@ -265,37 +265,6 @@ def _outcome(call: Call) -> dict[str, Any]:
         about["error_type"] = call.error_type
         about["error_message"] = call.error_message
     return about
-
-
-def _derive_status(call: Call) -> None:
-    """Tell an error that a handler returned, as `tool_error` makes it, from a result."""
-    try:
-        _look_for_error(call)
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # what an envelope holds is foreign, down to its truth
-        warn("The result of %s cannot be looked at: %s", call.tool_name, error)
-
-
-def _look_for_error(call: Call) -> None:
-    result = call.result
-    if call.status != "ok":
-        return
-    if isinstance(result, str):
-        # Text that could be an error object is worth parsing; the rest is not.
-        if result.lstrip()[:1] != "{" or '"error"' not in result:
-            return
-        from json import loads
-
-        try:
-            result = loads(result)
-        except (ValueError, RecursionError):
-            return
-    if isinstance(result, dict) and result.get("error"):
-        message = str(result["error"])
-        call.status = "error"
-        call.error_type = "tool_error"
-        call.error_message = message
 
 
 def _block(answer: Any, tool: str) -> str | None:

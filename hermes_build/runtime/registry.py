@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from hermes_build.runtime.callee import Callee
     from hermes_build.runtime.entry import ToolEntry
     from hermes_build.runtime.hooks import Hooks
+    from hermes_build.runtime.outcome import Outcome
     from hermes_build.runtime.session import Session
     from hermes_build.runtime.store import ResultStore
 
@@ -122,6 +123,18 @@ class ToolRegistry(Handlers, Reports):
     call = call
     dispatch = call
     acall = acall
+
+    def run(self, name: str, args: Any = None, **context: Any) -> Outcome:
+        """Call a tool as `call` does, and tell what came of it as data beside the answer."""
+        from hermes_build.runtime.outcome import run
+
+        return run(self.begin(name, args, context))
+
+    async def arun(self, name: str, args: Any = None, **context: Any) -> Outcome:
+        """Call a tool as `acall` does, and tell what came of it as data beside the answer."""
+        from hermes_build.runtime.outcome import arun
+
+        return await arun(self.begin(name, args, context))
 
     def begin(self, name: str, args: Any, context: dict[str, Any]) -> Call:
         """A call of this registry that is about to go through the pipeline."""

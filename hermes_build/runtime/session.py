@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from hermes_build.runtime.freezing import FrozenList
     from hermes_build.runtime.grants import Explanation, Grants
     from hermes_build.runtime.listing import Listing
+    from hermes_build.runtime.outcome import Outcome
     from hermes_build.runtime.registry import ToolRegistry
 
 
@@ -167,6 +168,24 @@ class Session:
             if answer is not None:
                 return answer
         return await acall(self, name, args, **self._context(context))
+
+    def run(self, name: str, args: Any = None, **context: Any) -> Outcome:
+        """Call a granted tool as `call` does, and tell what came of it as data."""
+        from hermes_build.runtime.outcome import run
+
+        answer = None
+        if self._deferred is not None:
+            name, args, answer = self._deferred.unwrap(name, args)
+        return run(self.begin(name, args, self._context(context)), answer)
+
+    async def arun(self, name: str, args: Any = None, **context: Any) -> Outcome:
+        """Call a granted tool as `acall` does, and tell what came of it as data."""
+        from hermes_build.runtime.outcome import arun
+
+        answer = None
+        if self._deferred is not None:
+            name, args, answer = await self._deferred.aunwrap(name, args)
+        return await arun(self.begin(name, args, self._context(context)), answer)
 
     def _context(self, context: dict[str, Any]) -> dict[str, Any]:
         context["session"] = self
