@@ -89,11 +89,11 @@ class Availability:
         """
         if check is None and not record.get("requires"):
             return ()
-        return Listing(self, quiet).missing(record, check)
+        return Survey(self, quiet).missing(record, check)
 
-    def listing(self, quiet: bool = False) -> Listing:
+    def listing(self, quiet: bool = False) -> Survey:
         """One look at the world: all tools that are asked for through it get coherent answers."""
-        return Listing(self, quiet)
+        return Survey(self, quiet)
 
     def invalidate(self) -> None:
         """Forget every verdict and every success; what is being probed just now is not kept."""
@@ -160,7 +160,7 @@ class Availability:
         getLogger("hermes_build.runtime").warning(message, tool, _masked(reason))
 
 
-class Listing:
+class Survey:
     """One look at the world, as `Availability.listing` makes it; for one thread.
 
     Each check function runs once at most, whatever it says and however long the listing takes, and

@@ -94,6 +94,6 @@ class Callee:
         """The result itself, or a preview of text that is longer than the tool may return."""
         if not isinstance(result, str) or len(result) <= self._limit:
             return result
-        from hermes_build.runtime.store import shorten
+        from hermes_build.runtime.store import within_limit
 
-        return shorten(self.name, result, int(self._limit), self._registry.store, call_id)
+        return within_limit(self.name, result, int(self._limit), self._registry.store, call_id)

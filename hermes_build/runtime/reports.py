@@ -1,7 +1,7 @@
 """Which tools and toolsets can be used here: the reports of a registry.
 
 Their names and shapes are hermes-agent 0.19's. Each is made from one look at the registry and one
-at the world (`hermes_build.runtime.availability.Listing`), by the rule that listings go by: a tool
+at the world (`hermes_build.runtime.availability.Survey`), by the rule that listings go by: a tool
 is available when nothing is missing, and a toolset when any of its tools is.
 
 ``python -m hermes_build.runtime.reports PACKAGE`` reports on a program as JSON, a line each, in a
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import Any, Protocol
 
-    from hermes_build.runtime.availability import Availability, Listing
+    from hermes_build.runtime.availability import Availability, Survey
 
     class _Registry(Protocol):
         """What the reports need of a registry; `ToolRegistry` says what each does."""
@@ -160,9 +160,7 @@ def _records(registry: _Registry, names: Iterable[str]) -> list[dict[str, Any]]:
     return [record for record in found if record is not None]
 
 
-def _any_available(
-    registry: _Registry, records: Iterable[dict[str, Any]], listing: Listing
-) -> bool:
+def _any_available(registry: _Registry, records: Iterable[dict[str, Any]], listing: Survey) -> bool:
     return any(not listing.missing(record, registry.check_of(record)) for record in records)
 
 

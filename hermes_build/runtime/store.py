@@ -60,7 +60,7 @@ class ResultStore(Protocol):
         """
 
 
-def shorten(tool: str, text: str, limit: int, store: ResultStore | None, call_id: str) -> str:
+def within_limit(tool: str, text: str, limit: int, store: ResultStore | None, call_id: str) -> str:
     """A result of at most ``limit`` characters: the very text, or a preview of it.
 
     A longer text goes to the store, whole. The preview says how long it is, where it is kept, and

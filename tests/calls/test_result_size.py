@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from handlers.files.reading import read_file
 from handlers.files.workspace import Workspace
 from hermes_build.runtime.previews import fold
-from hermes_build.runtime.store import FolderStore, Stored, StoreError, shorten
+from hermes_build.runtime.store import FolderStore, Stored, StoreError, within_limit
 
 LINES = "".join(f"line {number} of a long text\n" for number in range(20_000))
 
@@ -67,14 +67,14 @@ def read_all(workspace: Workspace, path: str) -> str:
 
 def test_up_to_the_limit_a_result_is_the_very_same_object() -> None:
     text, store = "x" * 1000, Kept()
-    assert shorten("t", text, 1000, store, "c") is text
-    assert shorten("t", text, 1001, None, "") is text
+    assert within_limit("t", text, 1000, store, "c") is text
+    assert within_limit("t", text, 1001, None, "") is text
     assert store.saved == []
 
 
 def test_above_the_limit_the_whole_text_is_kept_and_the_preview_says_how_to_read_it() -> None:
     store = Kept()
-    shown = shorten("search_files", LINES, 1000, store, "call_1")
+    shown = within_limit("search_files", LINES, 1000, store, "call_1")
     assert store.saved == [("search_files", "call_1", LINES)]
     assert len(shown) <= 1000
     first, *middle, last = shown.split("\n")
@@ -90,15 +90,15 @@ def test_above_the_limit_the_whole_text_is_kept_and_the_preview_says_how_to_read
 
 def test_a_preview_of_json_says_that_it_is_none() -> None:
     text = json.dumps([{"name": "x" * 50}] * 1000)
-    assert "no longer valid JSON" in shorten("t", text, 1000, Kept(), "")
-    assert "JSON" not in shorten("t", LINES, 1000, Kept(), "")
+    assert "no longer valid JSON" in within_limit("t", text, 1000, Kept(), "")
+    assert "JSON" not in within_limit("t", LINES, 1000, Kept(), "")
 
 
 @pytest.mark.parametrize(
     "store", [None, Broken(StoreError("full")), Broken(RuntimeError("odd")), Broken(SystemError())]
 )
 def test_without_a_store_that_works_the_preview_says_that_the_rest_was_not_kept(store: Any) -> None:
-    shown = shorten("t", LINES, 1000, store, "c")
+    shown = within_limit("t", LINES, 1000, store, "c")
     assert len(shown) <= 1000
     assert "the rest was not kept: call the tool again for less at a time" in shown
     assert "read_file" not in shown
@@ -111,12 +111,12 @@ def test_a_store_that_gives_back_rubbish_is_one_that_fails() -> None:
         def save(self, tool: str, call_id: str, text: str) -> Any:
             return None
 
-    assert "was not kept" in shorten("t", LINES, 1000, Odd(), "c")
+    assert "was not kept" in within_limit("t", LINES, 1000, Odd(), "c")
 
 
 def test_what_the_reading_tool_returns_is_never_kept_again() -> None:
     store = Kept()
-    shown = shorten("read_file", LINES, 1000, store, "c")
+    shown = within_limit("read_file", LINES, 1000, store, "c")
     assert store.saved == []
     assert len(shown) <= 1000
     assert "ask for a smaller page" in shown
@@ -125,7 +125,7 @@ def test_what_the_reading_tool_returns_is_never_kept_again() -> None:
 @pytest.mark.parametrize("store", [None, Kept(), Kept("x" * 300)])
 def test_a_preview_never_exceeds_its_limit_however_small(store: Any) -> None:
     for limit in [*range(-1, 420), 1000]:
-        shown = shorten("t", LINES, limit, store, "c")
+        shown = within_limit("t", LINES, limit, store, "c")
         assert len(shown) <= max(limit, 0)
         assert limit <= 0 or shown
 
@@ -133,14 +133,14 @@ def test_a_preview_never_exceeds_its_limit_however_small(store: Any) -> None:
 def test_a_small_preview_says_first_of_all_how_to_read_the_text() -> None:
     pointer = f'[{len(LINES):,} characters; read them with `read_file` with {{"path": "a"}}]\n'
     for limit in range(len(pointer) + 1, 400):
-        assert '`read_file` with {"path": "a"}' in shorten("t", LINES, limit, Kept("a"), "c")
-    assert shorten("t", LINES, len(pointer) + 7, Kept("a"), "c") == f"{pointer}line 0…"
-    assert shorten("t", LINES, len(pointer), Kept("a"), "c").startswith("line 0 of")
+        assert '`read_file` with {"path": "a"}' in within_limit("t", LINES, limit, Kept("a"), "c")
+    assert within_limit("t", LINES, len(pointer) + 7, Kept("a"), "c") == f"{pointer}line 0…"
+    assert within_limit("t", LINES, len(pointer), Kept("a"), "c").startswith("line 0 of")
 
 
 def test_the_smallest_preview_is_a_sign_that_something_was_left_out() -> None:
-    assert shorten("t", "abc", 1, None, "") == "…"
-    assert shorten("t", "abc", 2, None, "") == "a…"
+    assert within_limit("t", "abc", 1, None, "") == "…"
+    assert within_limit("t", "abc", 2, None, "") == "a…"
 
 
 SHOWN = re.compile(r"\A\[[^\]]*\]\n(.*)\n\[… ([\d,]+) characters left out …\]\n(.*)\Z", re.DOTALL)
@@ -155,7 +155,7 @@ TEXTS = st.tuples(st.lists(PIECES, max_size=30), st.integers(1, 200)).map(
 def test_beginning_and_end_are_parts_of_the_text_and_the_number_between_is_right(
     text: str, limit: int, store: Any
 ) -> None:
-    shown = shorten("t", text, limit, store, "c")
+    shown = within_limit("t", text, limit, store, "c")
     assert len(shown) <= limit
     if len(text) <= limit:
         assert shown is text
@@ -169,7 +169,7 @@ def test_beginning_and_end_are_parts_of_the_text_and_the_number_between_is_right
 @pytest.mark.parametrize("sign", SIGNS[:-1])
 @pytest.mark.parametrize("limit", range(400, 412))
 def test_what_is_seen_as_one_character_is_not_cut(sign: str, limit: int) -> None:
-    found = SHOWN.match(shorten("t", (sign * 5 + ".") * 300, limit, None, ""))
+    found = SHOWN.match(within_limit("t", (sign * 5 + ".") * 300, limit, None, ""))
     assert found
     for part in (found[1], found[3]):
         assert part
@@ -179,10 +179,10 @@ def test_what_is_seen_as_one_character_is_not_cut(sign: str, limit: int) -> None
 def test_lone_surrogates_are_replaced_in_a_preview() -> None:
     text = "a\ud800b" * 1000
     store = Kept()
-    shorten("t", text, 500, store, "c").encode()
+    within_limit("t", text, 500, store, "c").encode()
     assert store.saved[0][2] == "a\ufffdb" * 1000
     # Halves that belong together become one character, which may be all that was too much.
-    assert shorten("t", "\ud83d\ude00" * 10, 10, None, "") == "\U0001f600" * 10
+    assert within_limit("t", "\ud83d\ude00" * 10, 10, None, "") == "\U0001f600" * 10
 
 
 # Folded lines.
@@ -207,7 +207,7 @@ def test_a_line_is_folded_behind_a_space_where_one_is_near() -> None:
 
 def test_a_kept_result_is_read_back_by_the_real_tool(tmp_path: Path) -> None:
     store = FolderStore(tmp_path / ".hermes" / "results", base=tmp_path)
-    shown = shorten("search_files", LINES, 2000, store, "call_1")
+    shown = within_limit("search_files", LINES, 2000, store, "call_1")
     argument = re.search(r"`read_file` with (\{.*?\})", shown)
     assert argument
     path = json.loads(argument[1])["path"]
@@ -218,7 +218,7 @@ def test_a_kept_result_is_read_back_by_the_real_tool(tmp_path: Path) -> None:
 def test_a_result_of_one_line_is_read_back_as_well(tmp_path: Path) -> None:
     text = json.dumps([{"name": f"é{number}", "value": "x" * 20} for number in range(20_000)])
     store = FolderStore(tmp_path / "results", base=tmp_path)
-    shown = shorten("t", text, 2000, store, "c")
+    shown = within_limit("t", text, 2000, store, "c")
     assert "Lines are folded there after 2,000 characters." in shown
     path = store.save("t", "c", text).place
     assert read_all(Workspace.at(str(tmp_path)), path).replace("\n", "") == text
@@ -378,7 +378,7 @@ def test_a_folder_that_is_a_link_or_a_file_is_refused(tmp_path: Path) -> None:
     for name in ("link", "dangling", "file", "file/below"):
         with pytest.raises(StoreError):
             FolderStore(tmp_path / name).save("t", "c", "x")
-        assert "was not kept" in shorten("t", LINES, 1000, FolderStore(tmp_path / name), "c")
+        assert "was not kept" in within_limit("t", LINES, 1000, FolderStore(tmp_path / name), "c")
     assert files(tmp_path / "target") == []
     assert files(tmp_path) == ["dangling", "file", "link", "target"]
 
