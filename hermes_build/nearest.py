@@ -16,28 +16,32 @@ _CLOSE = 0.6
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """Return the known name closest to ``name``, or None when none is close."""
-    folded: dict[str, str] = {}
-    for one in known:
-        folded.setdefault(one.casefold().replace("-", "_"), one)
     # Names are short; a longer text is no misspelling, and comparing it would take a while.
-    wanted = name[:100].casefold().replace("-", "_")
-    likely: Iterable[str] = folded
-    if len(folded) > _MANY:
+    wanted = _folded(name[:100])
+    likely = [*known]
+    if len(likely) > _MANY:
         from heapq import nlargest
         from itertools import pairwise
 
         pairs = set(pairwise(wanted))
-        likely = nlargest(_MANY, folded, lambda one: len(pairs.intersection(pairwise(one))))
-    best, found = _CLOSE, None
+        likely = nlargest(
+            _MANY, likely, lambda one: len(pairs.intersection(pairwise(_folded(one))))
+        )
+    best, closest, found = _CLOSE, "", None
     for one in likely:
-        letters = len(one) + len(wanted)
+        text = _folded(one)
+        letters = len(text) + len(wanted)
         # No more letters are in the same order in both than are in both at all.
-        if not letters or 2 * sum(map(one.__contains__, wanted)) / letters < best:
+        if not letters or 2 * sum(map(text.__contains__, wanted)) / letters < best:
             continue
-        ratio = 2 * _common(one, wanted) / letters
-        if ratio > best or (ratio == best and (found is None or one > found)):
-            best, found = ratio, one
-    return None if found is None else folded[found]
+        ratio = 2 * _common(text, wanted) / letters
+        if ratio > best or (ratio == best and text > closest):
+            best, closest, found = ratio, text, one
+    return found
+
+
+def _folded(name: str) -> str:
+    return name.casefold().replace("-", "_")
 
 
 def _common(one: str, other: str) -> int:

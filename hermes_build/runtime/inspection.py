@@ -45,12 +45,9 @@ class Look:
     What needs no change is returned as the very object that it was.
     """
 
-    __slots__ = ("saw_floats", "saw_no_number", "values")
-
-    def __init__(self) -> None:
-        self.values = 0
-        self.saw_floats = False
-        self.saw_no_number = False
+    values = 0
+    saw_floats = False
+    saw_no_number = False
 
     def at(self, value: Any, depth: int = 0) -> Any:
         """A value without lone surrogates.

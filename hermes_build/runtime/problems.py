@@ -77,7 +77,6 @@ def _kinds(names: tuple[str, ...]) -> str:
 
 _DEMANDS: dict[str, Callable[[Any], str]] = {
     "type": lambda kind: f"must be {_kinds(tuple(kind.types))}",
-    "enum": lambda kind: f"must be {_members(kind.options)}",
     "const": lambda kind: f"must be {shorten(kind.expected_value)}",
     "minimum": lambda kind: f"must be at least {kind.limit}",
     "maximum": lambda kind: f"must be at most {kind.limit}",
@@ -103,28 +102,127 @@ _DEMANDS: dict[str, Callable[[Any], str]] = {
 }
 
 
-def tell(problems: Iterable[Any], schema: Any, sent: Any) -> str:
-    """The first problems that a validator (masked as ``the value``) found, and how many more.
+class Teller:
+    """What is wrong with values, in words, by one schema.
+
+    What a schema says of its own properties reads the same in each refusal: it is worded once.
 
     Args:
-        problems: the validator's errors.
-        schema: what it validates by, for the names that a misspelt one may have been meant to be.
-        sent: the value, without the defaults that were filled in before it was validated.
+        schema: what is validated by.
     """
-    shown: list[str] = []
-    more = 0
-    for one in problems:
+
+    __slots__ = ("_members", "_only", "_schema")
+
+    def __init__(self, schema: Any) -> None:
+        self._schema = schema
+        self._members: dict[str | int, str] = {}
+        self._only: str | None = None
+
+    def tell(self, problems: Iterable[Any], sent: Any) -> str:
+        """The first problems that a validator (masked as ``the value``) found, and how many more.
+
+        Args:
+            problems: the validator's errors.
+            sent: the value, without the defaults that were filled in before it was validated.
+        """
+        shown: list[str] = []
+        more = 0
+        for one in problems:
+            if len(shown) > _SHOWN:
+                more += 1
+            else:
+                shown += self._sentences(one, sent)
         if len(shown) > _SHOWN:
-            more += 1
+            shown[_SHOWN:] = [f"and {more + len(shown) - _SHOWN} more"]
+        return utf8("; ".join(shown))
+
+    def _sentences(self, error: Any, sent: Any) -> list[str]:
+        """One problem; where a single branch of a union was meant, that branch's problems."""
+        kind = error.kind
+        name = kind.name
+        if name in ("anyOf", "oneOf"):
+            meant = [one for one in kind.context if one and _was_meant(one, error)]
+            if len(meant) == 1:
+                return [sentence for one in meant[0] for sentence in self._sentences(one, sent)]
+        demand = self._demand(error, kind, name, sent)
+        if len(demand) > _MESSAGE_CHARS and name != "additionalProperties":  # its end is the hint
+            demand = shorten_text(demand, _MESSAGE_CHARS)
+        if name not in _ABOUT_NAMES:
+            demand = f"{demand}, but is {_described(error.instance)}"
+        where = place(error.instance_path)
+        return [f"{where}: {demand}" if where else demand]
+
+    def _demand(self, error: Any, kind: Any, name: str, sent: Any) -> str:
+        if name == "enum":
+            return self._enum(error.schema_path, kind)
+        words = _DEMANDS.get(name)
+        if words is not None:
+            return words(kind)
+        if name in ("anyOf", "oneOf"):
+            return self._union(error, sent)
+        if name == "additionalProperties":
+            return self._unexpected(error, kind.unexpected, sent)
+        if name == "propertyNames":
+            inner = kind.error
+            demand = self._demand(inner, inner.kind, inner.kind.name, sent)
+            return f"the name {shorten(inner.instance)} {demand}"
+        return str(error.message)
+
+    def _enum(self, path: list[str | int], kind: Any) -> str:
+        if len(path) != 3 or path[0] != "properties":
+            return f"must be {_members(kind.options)}"
+        words = self._members.get(path[1])
+        if words is None:
+            words = self._members[path[1]] = f"must be {_members(kind.options)}"
+        return words
+
+    def _union(self, error: Any, sent: Any) -> str:
+        """What each branch wanted, in one sentence where all of them speak of the value itself."""
+        here = list(error.instance_path)
+        branches = [one[0] for one in error.kind.context if one]
+        if not branches:
+            return "must fit one of its alternatives only"
+        if all(one.kind.name == "type" and list(one.instance_path) == here for one in branches):
+            kinds = dict.fromkeys(kind for one in branches for kind in one.kind.types)
+            return f"must be {_kinds(tuple(kinds))}"
+        wanted = []
+        for one in branches:
+            inner = place(list(one.instance_path)[len(here) :])
+            demand = self._demand(one, one.kind, one.kind.name, sent)
+            wanted.append(f"{inner}: {demand}" if inner else demand)
+        return f"must fit one of its alternatives ({'; '.join(dict.fromkeys(wanted))})"
+
+    def _unexpected(self, error: Any, names: list[str], sent: Any) -> str:
+        """Which properties there may not be, and which ones they were most likely meant to be."""
+        path = error.schema_path[:-1]
+        parent = self._schema
+        if path:
+            parent = lookup(parent, "".join(f"/{escape(str(one))}" for one in path))
+        properties = parent.get("properties", {}) if isinstance(parent, dict) else {}
+        # A property that is there already was not misspelt.
+        there = _at(sent, error.instance_path)
+        free = [one for one in properties if one not in there]
+        shown = names[:_SHOWN] if free else ()
+        meant = [(one, found) for one in shown if (found := nearest(one, free))]
+        if meant and len(names) == 1:
+            hint = f", did you mean '{meant[0][1]}'?"
+        elif meant:
+            pairs = " and ".join([f"'{found}' for {_quoted(one)}" for one, found in meant])
+            hint = f", did you mean {pairs}?"
+        elif path:
+            hint = _only(parent)
         else:
-            shown += _sentences(one, schema, sent)
-    if len(shown) > _SHOWN:
-        shown[_SHOWN:] = [f"and {more + len(shown) - _SHOWN} more"]
-    return utf8("; ".join(shown))
+            if self._only is None:
+                self._only = _only(parent)
+            hint = self._only
+        verb = "was" if len(names) == 1 else "were"
+        return f"Additional properties are not allowed ({_listed(names)} {verb} unexpected{hint})"
 
 
 def place(path: Sequence[str | int]) -> str:
     """Where a value stands: ``a.b[2]``; empty for the root."""
+    if len(path) == 1 and isinstance(path[0], str):  # as nearly always
+        return path[0]
     text = ""
     for one in path:
         text += f"[{one}]" if isinstance(one, int) else f".{one}"
@@ -148,64 +246,9 @@ def shorten_text(text: Any, limit: int = _VALUE_CHARS) -> str:
     return f"{whole[:limit]}… ({len(whole) - limit} more characters)"
 
 
-def _sentences(error: Any, schema: Any, sent: Any) -> list[str]:
-    """One problem; where a single branch of a union was meant, that branch's problems instead."""
-    kind = error.kind
-    name = kind.name
-    if name in ("anyOf", "oneOf"):
-        meant = [one for one in kind.context if one and _was_meant(one, error)]
-        if len(meant) == 1:
-            return [sentence for one in meant[0] for sentence in _sentences(one, schema, sent)]
-    demand = _demand(error, kind, name, schema, sent)
-    if len(demand) > _MESSAGE_CHARS and name != "additionalProperties":  # its end is the hint
-        demand = shorten_text(demand, _MESSAGE_CHARS)
-    if name not in _ABOUT_NAMES:
-        demand = f"{demand}, but is {_described(error.instance)}"
-    where = place(error.instance_path)
-    return [f"{where}: {demand}" if where else demand]
-
-
 def _was_meant(branch: list[Any], error: Any) -> bool:
     here = list(error.instance_path)
     return not any(one.kind.name in _IDENTITY and list(one.instance_path) == here for one in branch)
-
-
-def _demand(error: Any, kind: Any, name: str, schema: Any, sent: Any) -> str:
-    words = _DEMANDS.get(name)
-    if words is not None:
-        return words(kind)
-    if name in ("anyOf", "oneOf"):
-        return _union(error, schema, sent)
-    if name == "additionalProperties":
-        return _unexpected(error, kind.unexpected, schema, sent)
-    if name == "propertyNames":
-        inner = kind.error
-        demand = _demand(inner, inner.kind, inner.kind.name, schema, sent)
-        return f"the name {shorten(inner.instance)} {demand}"
-    return str(error.message)
-
-
-def _unexpected(error: Any, names: list[str], schema: Any, sent: Any) -> str:
-    """Which properties there may not be, and which ones they were most likely meant to be."""
-    path = error.schema_path[:-1]
-    parent = lookup(schema, "".join(f"/{escape(str(one))}" for one in path)) if path else schema
-    properties = parent.get("properties", {}) if isinstance(parent, dict) else {}
-    # A property that is there already was not misspelt.
-    there = _at(sent, error.instance_path)
-    free = [one for one in properties if one not in there]
-    shown = names[:_SHOWN] if free else ()
-    meant = [(one, found) for one in shown if (found := nearest(one, free))]
-    if meant and len(names) == 1:
-        hint = f", did you mean '{meant[0][1]}'?"
-    elif meant:
-        pairs = " and ".join([f"'{found}' for {_quoted(one)}" for one, found in meant])
-        hint = f", did you mean {pairs}?"
-    elif isinstance(parent, dict) and "patternProperties" not in parent:
-        hint = f"; there are only {_listed([*properties])}" if properties else "; there are none"
-    else:
-        hint = ""
-    verb = "was" if len(names) == 1 else "were"
-    return f"Additional properties are not allowed ({_listed(names)} {verb} unexpected{hint})"
 
 
 def _at(sent: Any, path: list[str | int]) -> Any:
@@ -218,31 +261,22 @@ def _at(sent: Any, path: list[str | int]) -> Any:
     return sent
 
 
+def _only(parent: Any) -> str:
+    """Which names there may be, where a schema lists them all."""
+    if not isinstance(parent, dict) or "patternProperties" in parent:
+        return ""
+    properties = parent.get("properties")
+    return f"; there are only {_listed([*properties])}" if properties else "; there are none"
+
+
 def _listed(names: list[str]) -> str:
-    shown = ", ".join(map(_quoted, names[:_SHOWN]))
+    shown = ", ".join([_quoted(one) for one in names[:_SHOWN]])
     left = len(names) - _SHOWN
     return shown if left <= 0 else f"{shown} and {left} others"
 
 
 def _quoted(name: str) -> str:
-    return f"'{name if len(name) <= _NAME_CHARS else shorten_text(name, _NAME_CHARS)}'"
-
-
-def _union(error: Any, schema: Any, sent: Any) -> str:
-    """What each branch wanted, in one sentence where all of them speak of the value itself."""
-    here = list(error.instance_path)
-    branches = [one[0] for one in error.kind.context if one]
-    if not branches:
-        return "must fit one of its alternatives only"
-    if all(one.kind.name == "type" and list(one.instance_path) == here for one in branches):
-        kinds = dict.fromkeys(kind for one in branches for kind in one.kind.types)
-        return f"must be {_kinds(tuple(kinds))}"
-    wanted = []
-    for one in branches:
-        inner = place(list(one.instance_path)[len(here) :])
-        demand = _demand(one, one.kind, one.kind.name, schema, sent)
-        wanted.append(f"{inner}: {demand}" if inner else demand)
-    return f"must fit one of its alternatives ({'; '.join(dict.fromkeys(wanted))})"
+    return f"'{name}'" if len(name) <= _NAME_CHARS else f"'{shorten_text(name, _NAME_CHARS)}'"
 
 
 def _members(options: list[Any]) -> str:

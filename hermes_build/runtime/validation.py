@@ -18,7 +18,7 @@ from hermes_build.runtime.defaults import make_plan, make_whole_plan
 from hermes_build.runtime.errors import Refusal
 from hermes_build.runtime.inspection import Look, no_numbers
 from hermes_build.runtime.pointers import refers, target
-from hermes_build.runtime.problems import tell
+from hermes_build.runtime.problems import Teller
 from hermes_build.runtime.quick import make_strict
 from hermes_build.runtime.subschemas import subschema_check
 
@@ -63,6 +63,7 @@ class Arguments:
         "_refers",
         "_repairer",
         "_schema",
+        "_teller",
         "_validator",
         "_whole",
         "fit_as_they_are",
@@ -78,9 +79,11 @@ class Arguments:
         self._validator = Draft202012Validator(schema, offline=True, mask="the value")
         self._is_valid = self._validator.is_valid
         plan = make_plan(schema, subschema_check(schema))
-        self._fill = plan.fill if plan else None
+        # Defaults that are immutable and at the root are filled in without a walk.
+        self._fill = plan.fill if plan and not plan.is_flat else None
         self._flat = plan.defaults if plan and plan.is_flat else {}
         self._whole = make_whole_plan(schema)
+        self._teller = Teller(schema)
         # Made by the first call that does not fit.
         self._repairer: Repairer | None = None
         self._refers: bool | None = None
@@ -103,7 +106,10 @@ class Arguments:
             Refusal: (``invalid_arguments``) when they do not fit the schema, and cannot be made to;
                 its message is for the model, and speaks of what was sent.
         """
-        filled = self._filled_at_once(args) if args.__class__ is dict else None
+        filled = None
+        # The quick look has said no: where nothing is to be filled in, it would say so again.
+        if args.__class__ is dict and (self._nullable or not self._flat.keys() <= args.keys()):
+            filled = self._filled_at_once(args)
         return self._closely(args)[0] if filled is None else filled
 
     def accept_reporting(self, args: Any) -> tuple[dict[str, Any], tuple[Repair, ...]]:
@@ -120,14 +126,15 @@ class Arguments:
 
     def _filled_at_once(self, args: dict[str, Any]) -> dict[str, Any] | None:
         """Flat arguments that lack nothing but defaults; None where more is to be looked at."""
-        # What was sent keeps its order and its values; what was missing comes behind.
-        merged = args | self._flat | args if self._flat else args
+        if self._fill is not None:  # the quick look is for flat arguments
+            return None
+        filled = self._filled(args)
         try:
-            if self._fits_filled(merged) and (
+            if self._fits_filled(filled) and (
                 not self._nullable
-                or not any(isinstance(merged.get(one), float) for one in self._nullable)
+                or not any(isinstance(filled.get(one), float) for one in self._nullable)
             ):
-                return merged
+                return filled
         except ValueError:  # what is wrong with it is found by the closer look
             pass
         return None
@@ -135,11 +142,11 @@ class Arguments:
     def _closely(self, args: Any) -> tuple[dict[str, Any], Any, Any]:
         """Arguments as a handler gets them, what was sent, and the same repaired."""
         look = Look()
-        value = look.at(self._as_object(args))
+        value = look.at(args if args.__class__ is dict else self._as_object(args))
         if look.saw_no_number:  # to the validator, this is null
             raise self._invalid("; ".join(islice(no_numbers(value), 1)) or "not JSON")
         sent = args if isinstance(args, str) else value
-        filled = value if self._fill is None else self._fill(value)
+        filled = self._filled(value)
         try:
             if (fitting := self._fitting(value, filled)) is not None:
                 return self._with_ints(fitting) if look.saw_floats else fitting, sent, value
@@ -147,15 +154,25 @@ class Arguments:
             errors = self._first_error(filled) if many else self._errors(filled)
             repaired = self._repaired(value, None if many else errors)
             if repaired is not None:
-                filled = repaired if self._fill is None else self._fill(repaired)
+                filled = self._filled(repaired)
                 if (fitting := self._fitting(repaired, filled)) is not None:
                     return self._with_ints(fitting), sent, repaired
         except ValueError as error:
             raise self._invalid(f"not JSON ({error})") from None
         if errors is None:
             raise self._invalid(_TOO_MANY)
-        told = tell(errors, self._schema, value)
+        told = self._teller.tell(errors, value)
         raise self._invalid(f"{told}; and there may be more" if many else told)
+
+    def _filled(self, value: dict[str, Any]) -> dict[str, Any]:
+        """A value with its defaults; itself where none is missing."""
+        if self._fill is not None:
+            filled: dict[str, Any] = self._fill(value)
+            return filled
+        if self._flat.keys() <= value.keys():
+            return value
+        # What was sent keeps its order and its values; what was missing comes behind.
+        return value | self._flat | value
 
     def _fitting(self, value: dict[str, Any], filled: dict[str, Any]) -> dict[str, Any] | None:
         if self._is_valid(filled):
@@ -253,7 +270,7 @@ def _repairable(errors: list[Any]) -> set[str | int] | None:
 
 def _may_be_read(name: str, kind: Any, value: Any) -> bool:
     """Whether a value that is refused for its kind may be read as one that is wanted."""
-    if name == "enum" and all(isinstance(one, str) for one in kind.options):
+    if name == "enum" and {str}.issuperset(map(type, kind.options)):
         return False  # text is what is read, and never what comes of it
     if name != "type" or "array" in (wanted := kind.types):
         return True
@@ -269,15 +286,15 @@ def _never(_: object) -> bool:
 class Output:
     """The gate behind one tool's handler: its ``output_schema``."""
 
-    __slots__ = ("_schema", "_validator", "fits")
+    __slots__ = ("_teller", "_validator", "fits")
 
     def __init__(self, schema: dict[str, Any] | bool) -> None:
         from jsonschema_rs import Draft202012Validator
 
-        self._schema = schema
+        self._teller = Teller(schema)
         self._validator = Draft202012Validator(schema, offline=True, mask="the value")
         self.fits: Callable[[Any], bool] = self._validator.is_valid
 
     def problems(self, value: Any) -> str:
         """What is wrong with a value that does not fit, in words."""
-        return tell(self._validator.iter_errors(value), self._schema, value)
+        return self._teller.tell(self._validator.iter_errors(value), value)
