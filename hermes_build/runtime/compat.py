@@ -37,21 +37,16 @@ that is taken.
 from __future__ import annotations
 
 import sys
-from _thread import get_ident
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
 
 from hermes_build.runtime.entry import ToolEntry
 from hermes_build.runtime.errors import SchemaDriftError
 from hermes_build.runtime.registry import ToolRegistry
 from hermes_build.runtime.result import tool_error, tool_result
 from hermes_build.runtime.stand_in import StandIn
-
-if TYPE_CHECKING:
-    from hermes_build.runtime.mismatch import Mismatch
 
 MODULE = "tools.registry"
 """The module that hermes-agent's tool modules register in."""
@@ -79,9 +74,7 @@ def install(registry: ToolRegistry, name: str = MODULE) -> ModuleType:
             f"{name!r} is imported already; call install() before anything that imports it."
         )
     package, _, last = name.rpartition(".")
-    with registry._lock:
-        registry.shortens_results = False
-        registry._changed()  # tools that were called before have their limits from then
+    registry.shortens_results = False
     stand_in = StandIn(registry)
 
     def discover_builtin_tools(tools_dir: Path | str | None = None) -> list[str]:
@@ -121,19 +114,14 @@ def _folder(package: str) -> Path:
 
 
 def _import_all(registry: ToolRegistry, folder: Path, package: str) -> list[str]:
-    from logging import getLogger
-
     from hermes_build.runtime.discovery import import_discovered
+    from hermes_build.runtime.loading import collecting
+    from hermes_build.runtime.logs import warn
 
-    mismatches: list[Mismatch] = []
-    registry._collected = (get_ident(), mismatches)
-    try:
+    with collecting(registry) as mismatches:
         report = import_discovered(folder, package, registry)
-    finally:
-        registry._collected = None
-    log = getLogger("hermes_build.runtime")
     for one in report.failed:
-        log.warning("The tool module %s cannot be imported: %s", one.module, one.reason)
+        warn("The tool module %s cannot be imported: %s", one.module, one.reason)
     if mismatches:
         raise SchemaDriftError(tuple(mismatches))
     return list(report.imported)

@@ -11,10 +11,13 @@ from hermes_build.runtime.errors import HandlerImportError
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
     from typing import Any, TypeVar
 
     from hermes_build.runtime.catalogue import Catalogue
+    from hermes_build.runtime.loading import Bound
     from hermes_build.runtime.mismatch import Mismatch
+    from hermes_build.runtime.overlay import Overlay
     from hermes_build.runtime.shapes import Binding
 
     _F = TypeVar("_F", bound=Callable[..., Any])
@@ -28,7 +31,8 @@ class Handlers(Changes):
         self.root = root
         self._digest = digest
         self._failures: dict[str, HandlerImportError] = {}
-        self._importing: set[int] = set()
+        self._importing: dict[int, list[Bound]] = {}
+        self._stubs: dict[str, tuple[Binding, ...]] = {}
         self._lost: dict[str, str] = {}
         self._collected: tuple[int, list[Mismatch]] | None = None
 
@@ -52,7 +56,8 @@ class Handlers(Changes):
         A tool that no spec declares is registered through `plugin`. ``toolset`` and ``schema`` are
         compared with the spec, and may be left out. The spec alone says what ``requires_env``,
         ``description``, ``emoji`` and ``max_result_size_chars`` are: they are accepted so that
-        existing modules work unchanged. ``override`` replaces a handler that is bound already.
+        existing modules work unchanged. ``override`` replaces a handler that is bound already, and
+        takes a tool that another module was compiled to handle.
 
         Raises:
             SchemaDriftError: with every difference between the registration and the spec.
@@ -113,18 +118,35 @@ class Handlers(Changes):
             HandlerImportError: when the module fails to import.
             LookupError: when nothing binds a handler to the tool.
         """
-        overlay = self._overlay
+        return self._binding_in(self._overlay, name)
+
+    def stub(self, name: str, function: Callable[..., Any]) -> AbstractContextManager[None]:
+        """Put a function in a tool's place while a ``with`` block runs, as tests do.
+
+        It is held against the tool's spec like any handler, and takes calls of every thread; the
+        tool's own module is not imported for them. Of several the last that was put there takes
+        them. What the tool requires is demanded as ever, but for its check function.
+
+        Raises:
+            SchemaDriftError: when the block is entered, with every difference from the spec.
+        """
+        from hermes_build.runtime.stubbing import stub
+
+        return stub(self._whole(), name, function)
+
+    def _binding_in(self, overlay: Overlay, name: str) -> Binding:
+        """The handler of a tool in one state of the registry."""
+        stubs = self._stubs.get(name)
+        if stubs:
+            return stubs[-1]
         entry = overlay.entries.get(name)
         if entry is not None:
             return entry.binding
         if name in overlay.hidden:
             raise LookupError(f"The tool {name!r} was taken out of this program.")
-        return self._declared_binding(name)
-
-    def _declared_binding(self, name: str) -> Binding:
-        """The handler that is bound to a declared tool, whatever stands in for it."""
         found = self._bindings.get(name)
-        if found is not None:
+        # What a module registers is not called before the module was run to its end.
+        if found is not None and found.is_ready:
             return found
         record = self._catalogue.record(TOOL + name)
         if record is None:
@@ -214,7 +236,7 @@ class Handlers(Changes):
         record = self._catalogue.record(MODULE + module)
         return tuple(record["tools"]) if record else ()
 
-    def collecting(self) -> list[Mismatch] | None:
+    def collected(self) -> list[Mismatch] | None:
         """Where this thread's registrations leave their mismatches while `load` runs, or None."""
         collected = self._collected
         return collected[1] if collected and collected[0] == get_ident() else None

@@ -15,15 +15,21 @@ from hermes_build.runtime.mismatch import Mismatch, relative_path, spec_place
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import TracebackType
+    from typing import TypeAlias
 
     from hermes_build.runtime.handlers import Handlers
+    from hermes_build.runtime.shapes import Binding
+
+    Bound: TypeAlias = tuple[str, Binding | None, Binding]
+    """A tool, the handler that it had, and the one that was bound to it."""
 
 
 def import_handlers(registry: Handlers, module: str) -> None:
     """Import one handler module, which registers its tools.
 
-    A failure is remembered: each call of a lost tool answers at once, with the first reason. What a
-    failing module had registered is taken back, since its code did not run to its end.
+    Where another thread is importing it, its import is waited for. A failure is remembered: each
+    call of a lost tool answers at once, with the first reason. What a failing module had registered
+    is taken back, since its code did not run to its end.
 
     Raises:
         HandlerImportError: naming the tools that are lost.
@@ -32,18 +38,14 @@ def import_handlers(registry: Handlers, module: str) -> None:
     own = registry.module_name(module)
     if failure is not None and own not in sys.modules:
         raise failure.again()
-    before = dict(registry._bindings)
+    bound: list[Bound] = []
     try:
-        with _importing(registry):
+        with _importing(registry, bound):
             import_module(own)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # foreign code; a module may even call sys.exit()
-        with registry._lock:
-            for name, binding in list(registry._bindings.items()):
-                if binding.module == own and before.get(name) is not binding:
-                    del registry._bindings[name]
-            registry._changed()
+        _take_back(registry, own, bound)
         path, line = _where(error, registry.root)
         failure = HandlerImportError(module, registry.tools_of_module(module), error, path, line)
         registry._failures[module] = failure
@@ -60,11 +62,9 @@ def load(registry: Handlers, started: Callable[[str], object] | None = None) -> 
         SchemaDriftError: for mismatches and missing handlers alone.
         LoadError: when modules fail to import.
     """
-    mismatches: list[Mismatch] = []
     failures: list[HandlerImportError] = []
     registry._failures.clear()
-    registry._collected = (get_ident(), mismatches)
-    try:
+    with collecting(registry) as mismatches:
         for module, names in registry.handler_modules().items():
             if registry._overlay.hidden.issuperset(names):
                 continue  # the host program has taken all its tools out
@@ -74,8 +74,6 @@ def load(registry: Handlers, started: Callable[[str], object] | None = None) -> 
                 import_handlers(registry, module)
             except HandlerImportError as failure:
                 failures.append(failure)
-    finally:
-        registry._collected = None
     explained = {one.tool for one in mismatches} | {name for one in failures for name in one.tools}
     mismatches += _missing(registry, explained)
     if failures:
@@ -85,19 +83,49 @@ def load(registry: Handlers, started: Callable[[str], object] | None = None) -> 
 
 
 @contextmanager
-def _importing(registry: Handlers) -> Iterator[None]:
-    """Let a module's registrations take effect at once, as those of no host program."""
+def collecting(registry: Handlers) -> Iterator[list[Mismatch]]:
+    """Collect the mismatches of what this thread registers, rather than raise each of them."""
+    mismatches: list[Mismatch] = []
+    registry._collected = (get_ident(), mismatches)
+    try:
+        yield mismatches
+    finally:
+        registry._collected = None
+
+
+@contextmanager
+def _importing(registry: Handlers, bound: list[Bound]) -> Iterator[None]:
+    """Let a module's registrations take effect at once, as those of no host program, and note them.
+
+    ``bound`` gets them. A module that is imported within has a list of its own.
+    """
     from hermes_build.runtime.batches import outside
 
     thread = get_ident()
-    is_outermost = thread not in registry._importing
-    registry._importing.add(thread)
+    outer = registry._importing.get(thread)
+    registry._importing[thread] = bound
     try:
         with outside(registry) if registry._batches is not None else nullcontext():
             yield
     finally:
-        if is_outermost:
-            registry._importing.discard(thread)
+        if outer is None:
+            del registry._importing[thread]
+        else:
+            registry._importing[thread] = outer
+
+
+def _take_back(registry: Handlers, own: str, bound: list[Bound]) -> None:
+    """Undo what a module bound, but for what others bound that were imported to their end by it."""
+    with registry._lock:
+        for name, before, binding in reversed(bound):
+            is_others = binding.registrar not in (None, own) and binding.is_ready
+            if is_others or registry._bindings.get(name) is not binding:
+                continue
+            if before is None:
+                del registry._bindings[name]
+            else:
+                registry._bindings[name] = before
+        registry._changed()
 
 
 def _missing(registry: Handlers, explained: set[str]) -> list[Mismatch]:

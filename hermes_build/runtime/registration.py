@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import sys
 from _thread import get_ident
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from hermes_build.layout import TOOL_ALIAS
+from hermes_build.layout import TOOL, TOOL_ALIAS
 from hermes_build.runtime.drift import Claim, claims_async, differences
 from hermes_build.runtime.errors import SchemaDriftError
 from hermes_build.runtime.mismatch import Mismatch, relative_path, show_place, spec_place
 from hermes_build.runtime.nearest import did_you_mean
-from hermes_build.runtime.shapes import Binding, adapt, read_shape, root_properties, source_of
+from hermes_build.runtime.shapes import (
+    Binding,
+    adapt,
+    is_imported,
+    read_shape,
+    root_properties,
+    source_of,
+)
 
 if TYPE_CHECKING:
     from hermes_build.runtime.drafts import Draft
@@ -27,45 +35,61 @@ def bind(registry: Handlers, claim: Claim, override: bool) -> None:
     Raises:
         SchemaDriftError: with every difference.
     """
-    record = registry._catalogue.record(f"tool/{claim.tool}")
-    module, path, line = source_of(claim.function)
-    place = (relative_path(path, registry.root), line)
-    found, binding = _examine(registry, claim, record, module, place)
+    record = registry._catalogue.record(TOOL + claim.tool)
+    found, binding = examine(registry, claim, record)
+    home = _home(registry, record)
+    is_own = binding is not None and _comes_from(home, binding)
 
     def enter(draft: Draft) -> None:
+        if binding is None:
+            raise drifted(registry, claim, record, found)
         present = draft.bound(claim.tool)
-        differing = list(found)
-        if present is not None and not override and not _same_source(present, claim.function):
-            message = f"already registered by {present.module} at {show_place(present.place)}"
-            differing.append(("duplicate", "HB3003", message))
-        if binding is None or differing:
-            spec = spec_place(record) if record else None
-            raise SchemaDriftError(
-                tuple(Mismatch(claim.tool, *one, spec=spec, handler=place) for one in differing)
-            )
-        if present is not None and override:
-            draft.warnings.append(_override(present, binding))
-        draft.bindings[claim.tool] = binding
+        own = home if is_own or _runs_again(home, present) else None
+        if not (override or _is_free(present, binding, home, own)):
+            if present is not None and present.registrar is None and own and not found:
+                return  # an override stands, although it came before what it overrides
+            taken = ("duplicate", "HB3003", _taken(present, home))
+            raise drifted(registry, claim, record, [*found, taken])
+        if found:
+            raise drifted(registry, claim, record, found)
+        entered = replace(binding, registrar=own, execution=_execution(own or binding.module))
+        if override and (present is not None or own != home):
+            draft.warnings.append(_override(present, entered, home))
+        draft.bindings[claim.tool] = entered
+        noted = registry._importing.get(get_ident())
+        if noted is not None:
+            noted.append((claim.tool, present, entered))
         # A module that the registry imports for its other tools does not bring back what the host
         # program has taken out.
-        if claim.tool in draft.hidden and get_ident() not in registry._importing:
+        elif claim.tool in draft.hidden:
             draft.show(claim.tool)
 
     try:
         registry._change(enter)
     except SchemaDriftError as error:
-        collected = registry.collecting()
+        collected = registry.collected()
         if collected is None:
             raise
         collected.extend(error.mismatches)
 
 
-def _examine(
+def drifted(
     registry: Handlers,
     claim: Claim,
     record: dict[str, Any] | None,
-    module: str,
-    place: tuple[str, int],
+    differing: list[tuple[str, str, str]],
+) -> SchemaDriftError:
+    """The error of a registration that does not fit, with the places of spec and handler."""
+    _, path, line = source_of(claim.function)
+    place = (relative_path(path, registry.root), line)
+    spec = spec_place(record) if record else None
+    return SchemaDriftError(
+        tuple(Mismatch(claim.tool, *one, spec=spec, handler=place) for one in differing)
+    )
+
+
+def examine(
+    registry: Handlers, claim: Claim, record: dict[str, Any] | None
 ) -> tuple[list[tuple[str, str, str]], Binding | None]:
     """Every difference as (kind, code, message), and the binding if there could be one."""
     if record is None:
@@ -97,6 +121,7 @@ def _examine(
         (kind, "HB1208" if kind == "keyword-name" else "HB3007", text)
         for kind, text in differences(claim, shape, record, fits)
     ]
+    module, path, line = source_of(claim.function)
     binding = Binding(
         tool=claim.tool,
         function=claim.function,
@@ -105,10 +130,55 @@ def _examine(
         check_fn=claim.check_fn,
         dynamic_schema_overrides=claim.dynamic_schema_overrides,
         module=module,
-        execution=_execution(module),
-        place=place,
+        execution=None,
+        place=(relative_path(path, registry.root), line),
     )
     return found, binding
+
+
+# Who may register a tool.
+
+
+def _home(registry: Handlers, record: dict[str, Any] | None) -> str | None:
+    """The module that was compiled to handle a tool, as it is called in this process, or None."""
+    module = record.get("module") if record else None
+    return None if module is None else registry.module_name(module)
+
+
+def _comes_from(home: str | None, binding: Binding) -> bool:
+    """Whether a registration is a handler module's own.
+
+    It is where the function was written there, and while the module is imported: then it may
+    register functions of other modules, by decorators and helpers of its own choice.
+    """
+    return home is not None and (binding.module == home or is_imported(home) is False)
+
+
+def _runs_again(home: str | None, present: Binding | None) -> bool:
+    """Whether a handler module is run once more, as far as a tool tells that it registered."""
+    return present is not None and present.registrar == home and _was_run_again(present)
+
+
+def _is_free(present: Binding | None, binding: Binding, home: str | None, own: str | None) -> bool:
+    """Whether a tool is to be had without an override."""
+    if present is None:
+        return own == home or _runs_as_main(home, binding.module)
+    return _same_source(present, binding)
+
+
+def _taken(present: Binding | None, home: str | None) -> str:
+    if present is not None:
+        return f"already registered by {present.module} at {show_place(present.place)}"
+    return (
+        f"its handler module {home} registers it; pass override=True to take its place, or in a "
+        "test use `with registry.stub(NAME, FUNCTION)`"
+    )
+
+
+def _runs_as_main(home: str | None, module: str) -> bool:
+    """Whether a function was written in a handler module that runs as the program: ``-m``."""
+    spec = getattr(sys.modules.get("__main__"), "__spec__", None)
+    return module == "__main__" and getattr(spec, "name", None) == home
 
 
 def _execution(module: str) -> object:
@@ -116,32 +186,37 @@ def _execution(module: str) -> object:
     return getattr(sys.modules.get(module), "__spec__", None)
 
 
-def _same_source(present: Binding, function: Any) -> bool:
+def _was_run_again(present: Binding) -> bool:
+    """Whether the code that registered a handler was run once more since then."""
+    return _execution(present.registrar or present.module) is not present.execution
+
+
+def _same_source(present: Binding, binding: Binding) -> bool:
     """Whether a handler is the one that is bound already, or comes from running its module again.
 
     Two functions of one name within one execution are two handlers, however alike they look: a
     decorator copied along with its function is the commonest mistake of all. In an interactive
     session there is no execution to tell apart, and running a cell again is meant.
     """
-    if present.function is function:
+    if present.function is binding.function:
         return True
-    module, _, _ = source_of(function)
-    if module != present.module or _name(function) != _name(present.function):
+    if present.registrar is not None:
+        return _was_run_again(present)
+    if binding.module != present.module or _name(binding.function) != _name(present.function):
         return False
-    execution = _execution(module)
-    if execution is None:
-        return module == "__main__" and hasattr(sys, "ps1")
-    return execution is not present.execution
+    if _execution(present.module) is None:
+        return present.module == "__main__" and hasattr(sys, "ps1")
+    return _was_run_again(present)
 
 
 def _name(function: Any) -> str:
     return getattr(function, "__qualname__", None) or type(function).__qualname__
 
 
-def _override(present: Binding, binding: Binding) -> tuple[object, ...]:
+def _override(present: Binding | None, binding: Binding, home: str | None) -> tuple[object, ...]:
     return (
         "The handler of %s is replaced: %s by %s",
         binding.tool,
-        show_place(present.place),
+        show_place(present.place) if present else f"that of {home}",
         show_place(binding.place),
     )

@@ -177,14 +177,10 @@ class ToolRegistry(Handlers, Reports):
         # A module may need what the tool requires: what is missing says more than how it fails.
         if record.get("requires") and (missing := self.availability.missing(record, None)):
             raise unavailable(record["name"], missing)
-        entry = overlay.entries.get(record["name"])
         try:
-            binding = entry.binding if entry else self._declared_binding(record["name"])
+            binding = self._binding_in(overlay, record["name"])
         except (HandlerImportError, LookupError) as error:
-            from hermes_build.runtime.masking import mask
-
-            # What a module fails with may hold a credential, as any exception may.
-            raise Refusal(mask(str(error.args[0])), kind="unavailable") from error
+            raise Refusal(str(error.args[0]), kind="unavailable") from error
         from hermes_build.runtime.callee import Callee
 
         return Callee(self, record, binding)

@@ -41,12 +41,16 @@ class Shape:
     annotation: Any
     keywords: Mapping[str, inspect.Parameter]
     takes_any_context: bool
-    takes_arguments: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A handler that fits its tool. ``call`` takes ``(arguments, **context)``."""
+    """A handler that fits its tool. ``call`` takes ``(arguments, **context)``.
+
+    ``module`` is where the function was written. ``registrar`` is the tool's handler module, where
+    that registered it, and None where anybody else did. ``execution`` tells one run of the code of
+    the registrar, or else of the module, from the next.
+    """
 
     tool: str
     function: Function
@@ -57,6 +61,20 @@ class Binding:
     module: str
     execution: object
     place: tuple[str, int]
+    registrar: str | None = None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the module that registered it was imported to its end, as far as one did."""
+        return self.registrar is None or is_imported(self.registrar) is True
+
+
+def is_imported(module: str) -> bool | None:
+    """Whether a module was imported to its end; False while it is being imported, None before."""
+    present = sys.modules.get(module)
+    if present is None:
+        return None
+    return not getattr(getattr(present, "__spec__", None), "_initializing", False)
 
 
 def read_shape(function: Function, properties: Mapping[str, Any], arguments: Any = None) -> Shape:
@@ -70,7 +88,7 @@ def read_shape(function: Function, properties: Mapping[str, Any], arguments: Any
     try:
         parameters = list(signature_of(function).parameters.values())
     except (TypeError, ValueError):  # built in, without a signature: nothing can be told
-        return Shape("plain", None, {}, True, True)
+        return Shape("plain", None, {}, True)
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     named = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
     spreads = any(p.kind is p.VAR_POSITIONAL for p in parameters)
@@ -92,7 +110,7 @@ def read_shape(function: Function, properties: Mapping[str, Any], arguments: Any
     else:
         kind = "typed" if _is_class(annotation) else "plain"
     rest = named if kind != "keyword" and spreads else positional[kind != "keyword" :] + named
-    return Shape(kind, annotation, {p.name: p for p in rest}, any_context, first is not None)
+    return Shape(kind, annotation, {p.name: p for p in rest}, any_context)
 
 
 def signature_of(function: Function) -> inspect.Signature:
