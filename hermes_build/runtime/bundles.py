@@ -78,6 +78,11 @@ def open_bundle(
             "a signature is required, and no keys are given that could have made it: give the "
             "public keys of whom you trust"
         )
+    if threshold != 1 and not keys:
+        raise ValueError(
+            f"{threshold} signatures are demanded, and no keys are given that could have made "
+            "them: give the public keys of whom you trust"
+        )
     glance = Glance(path)
     try:
         if verify:

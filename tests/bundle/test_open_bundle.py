@@ -216,6 +216,16 @@ def test_keys_demand_signatures_of_theirs(tmp_path: Path) -> None:
         open_bundle(signed, require_signature=True)
 
 
+@pytest.mark.parametrize("threshold", [2, 0, -1])
+@pytest.mark.parametrize("verify", [True, False])
+def test_a_threshold_without_keys_is_no_demand_that_is_passed_over(
+    tmp_path: Path, threshold: int, verify: bool
+) -> None:
+    path = archive(tmp_path / "bare.hermes", whole(program()))
+    with pytest.raises(ValueError, match="no keys"):
+        open_bundle(path, threshold=threshold, verify=verify)
+
+
 @pytest.mark.parametrize("make", [archive, unpacked])
 def test_opening_at_a_glance_imports_next_to_nothing(
     make: Callable[[Path], Path], tmp_path: Path
