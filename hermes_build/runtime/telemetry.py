@@ -137,6 +137,7 @@ def _end(span: Span, call: Call, raised: BaseException | None) -> None:
         span.update_name(f"execute_tool {record['name']}")  # it may have been called by an alias
         span.set_attributes(dict(_of_tool(record)))
     capturing = os.environ.get(CAPTURE, "").strip().lower() in _CAPTURING
+    call.derive_status()  # without hooks, nobody has looked yet
     error_type = call.error_type
     if error_type is None and call.status != "ok":
         error_type = call.status

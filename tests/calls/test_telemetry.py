@@ -165,6 +165,32 @@ def test_captured_failures_have_their_sentence_and_no_result(tmp_path: Path) -> 
     assert [one for one in found if "gen_ai.tool.call.result" in one["attributes"]] == []
 
 
+def test_an_error_that_a_handler_returns_is_one_with_and_without_hooks(tmp_path: Path) -> None:
+    code = """
+trace_with()
+registry.register("t", handler=lambda args: json.dumps({"error": "no such file"}))
+registry.call("t")
+registry.hooks.add("post_tool_call", lambda status: None)
+registry.call("t")
+print(json.dumps(spans()))
+"""
+    found = run(tmp_path, code)
+    assert [one["attributes"]["error.type"] for one in found] == ["tool_error", "tool_error"]
+    assert [one["status"] for one in found] == [{"status_code": "ERROR"}] * 2
+
+
+def test_the_arguments_of_a_span_are_those_that_middleware_went_on_with(tmp_path: Path) -> None:
+    code = """
+trace_with()
+registry.register("t", handler=lambda args: "fine")
+registry.hooks.add_execution_middleware(lambda proceed, call: proceed({"a": "changed"}))
+registry.call("t", {"a": "sent"})
+print(json.dumps(spans()))
+"""
+    (found,) = run(tmp_path, code, capture="true")
+    assert json.loads(found["attributes"]["gen_ai.tool.call.arguments"]) == {"a": "changed"}
+
+
 CAPTURED = """
 trace_with()
 registry.register("t", handler=lambda args: {"token": "ghp_" + "Ab1" * 12, "said": args["a"]})
