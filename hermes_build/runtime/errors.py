@@ -102,8 +102,13 @@ class Refusal(ToolFailure):
     """A call that ends with an error of ours, which is raised and caught inside that call."""
 
     def __init__(self, message: str, kind: str = "refused", **fields: object) -> None:
-        super().__init__(message, **fields)
+        # The classes above would be told in turn; that is dear where a call is refused in µs.
+        self.message = message
         self.kind = kind
+        self.fields = fields
+
+    def __str__(self) -> str:
+        return self.message
 
 
 def unavailable(tool: str, missing: tuple[str, ...]) -> Refusal:

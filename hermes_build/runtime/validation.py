@@ -106,15 +106,17 @@ class Arguments:
             Refusal: (``invalid_arguments``) when they do not fit the schema, and cannot be made to;
                 its message is for the model, and speaks of what was sent.
         """
-        filled = None
-        # The quick look has said no: where nothing is to be filled in, it would say so again.
-        if args.__class__ is dict and (self._nullable or not self._flat.keys() <= args.keys()):
-            filled = self._filled_at_once(args)
+        filled = self._filled_at_once(args) if args.__class__ is dict else None
         return self._closely(args)[0] if filled is None else filled
 
     def accept_reporting(self, args: Any) -> tuple[dict[str, Any], tuple[Repair, ...]]:
         """The same as `accept`, and every place where another value was put than was sent."""
-        filled = self._filled_at_once(args) if args.__class__ is dict else None
+        try:
+            filled = args if self.fit_as_they_are(args) else None
+        except ValueError:  # what is wrong with it is found by the closer look
+            filled = None
+        if filled is None and args.__class__ is dict:
+            filled = self._filled_at_once(args)
         if filled is not None:
             return filled, ()
         arguments, sent, repaired = self._closely(args)
@@ -125,10 +127,14 @@ class Arguments:
         return arguments, tuple(differences(sent, repaired))
 
     def _filled_at_once(self, args: dict[str, Any]) -> dict[str, Any] | None:
-        """Flat arguments that lack nothing but defaults; None where more is to be looked at."""
-        if self._fill is not None:  # the quick look is for flat arguments
+        """Flat arguments that lack nothing but defaults; None where more is to be looked at.
+
+        ``fit_as_they_are`` has said no: where nothing is to be filled in, it would say so again.
+        """
+        # What was sent keeps its order and its values; what was missing comes behind.
+        filled = args | self._flat | args
+        if len(filled) == len(args) and not self._nullable:
             return None
-        filled = self._filled(args)
         try:
             if self._fits_filled(filled) and (
                 not self._nullable
@@ -169,10 +175,7 @@ class Arguments:
         if self._fill is not None:
             filled: dict[str, Any] = self._fill(value)
             return filled
-        if self._flat.keys() <= value.keys():
-            return value
-        # What was sent keeps its order and its values; what was missing comes behind.
-        return value | self._flat | value
+        return value if self._flat.keys() <= value.keys() else value | self._flat | value
 
     def _fitting(self, value: dict[str, Any], filled: dict[str, Any]) -> dict[str, Any] | None:
         if self._is_valid(filled):
