@@ -97,7 +97,10 @@ def test_a_word_without_quotes_is_neither_arguments_nor_a_bundles_tool(
     compiled: Path, tmp_path: Path
 ) -> None:
     env = {"XDG_DATA_HOME": str(tmp_path)}
-    for folder, said in ((compiled, "the arguments are not JSON"), (tmp_path, "no hermes-build project")):
+    for folder, said in (
+        (compiled, "the arguments are not JSON"),
+        (tmp_path, "no hermes-build project"),
+    ):
         done = process(folder, "call", "read_file", "Ada", env=env)
         assert (done.code, done.out) == (2, "")
         assert said in done.err
