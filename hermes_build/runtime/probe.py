@@ -14,20 +14,19 @@ places ``spec`` and ``handler`` (``path`` and ``line``, or null); ``failures``, 
 
 from __future__ import annotations
 
-import faulthandler
 import os
 import sys
-from collections.abc import Callable
-from json import dumps
 from typing import Any
 
 from hermes_build.runtime.errors import LoadError, SchemaDriftError, describe
+from hermes_build.runtime.telling import Say, tell
 
 
-def probe(package: str, say: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
-    """Import ``PACKAGE.registry``, load all its handlers, and report as JSON data.
+def probe(package: str, say: Say) -> bool:
+    """Import ``PACKAGE.registry``, load all its handlers, and say what came of it.
 
-    ``say`` gets the line that goes before each import.
+    Returns:
+        Whether all is well.
     """
     from importlib import import_module
 
@@ -51,39 +50,17 @@ def probe(package: str, say: Callable[[dict[str, Any]], object]) -> dict[str, An
             {"module": name, "error": describe(error), "tools": [], "path": path, "line": None}
         )
     files = {getattr(module, "__file__", None) for module in list(sys.modules.values())}
-    return {
-        "ok": not (mismatches or failures),
-        "mismatches": mismatches,
-        "failures": failures,
-        "imported": sorted(os.path.abspath(one) for one in files if isinstance(one, str)),
-    }
-
-
-def main() -> int:
-    """Run the command; the working directory is where packages are looked for first."""
-    if len(sys.argv) != 2:
-        print("usage: python -m hermes_build.runtime.probe PACKAGE", file=sys.stderr)
-        return 2
-    # Handlers, and programs that they start, may write to descriptor 1 at any time.
-    answer = os.dup(1)
-    os.dup2(2, 1)
-    if os.getcwd() not in sys.path and "" not in sys.path:
-        sys.path.insert(0, os.getcwd())
-    faulthandler.enable()
-    with os.fdopen(answer, "w", encoding="utf-8") as stream:
-
-        def say(line: dict[str, Any]) -> None:
-            # In ASCII, since a path may hold bytes that no encoding of file names explains.
-            stream.write(dumps(line) + "\n")
-            stream.flush()
-
-        report = probe(sys.argv[1], say)
-        say(report)
-    return 0 if report["ok"] else 1
+    is_well = not (mismatches or failures)
+    say(
+        {
+            "ok": is_well,
+            "mismatches": mismatches,
+            "failures": failures,
+            "imported": sorted(os.path.abspath(one) for one in files if isinstance(one, str)),
+        }
+    )
+    return is_well
 
 
 if __name__ == "__main__":
-    status = main()
-    # Threads that handlers started and left must not keep the answer from its reader.
-    sys.stderr.flush()
-    os._exit(status)
+    tell("hermes_build.runtime.probe", probe)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from hermes_build.runtime.availability import Availability, Survey
+    from hermes_build.runtime.telling import Say
 
     class _Registry(Protocol):
         """What the reports need of a registry; `ToolRegistry` says what each does."""
@@ -174,7 +175,7 @@ def _variables(records: Iterable[dict[str, Any]]) -> list[str]:
     )
 
 
-def report(package: str, say: Callable[[dict[str, Any]], object]) -> None:
+def report(package: str, say: Say) -> bool:
     """Say of each tool of ``PACKAGE.registry`` what it lacks here, as the module's text tells.
 
     Tools without code that is asked come first: nothing that happens later can take their answer.
@@ -199,6 +200,7 @@ def report(package: str, say: Callable[[dict[str, Any]], object]) -> None:
             line["dynamic"] = mask(why) if why else None
         say(line)
     say({"done": True})
+    return True
 
 
 def _rewrites(registry: Any, name: str) -> bool:
@@ -213,35 +215,7 @@ def _is_asked(record: dict[str, Any]) -> bool:
     return bool(record.get("requires", {}).get("check") or record.get("dynamic"))
 
 
-def main() -> int:
-    """Run the command; the working directory is where packages are looked for first."""
-    import json
-    import os
-    import sys
-
-    if len(sys.argv) != 2:
-        print("usage: python -m hermes_build.runtime.reports PACKAGE", file=sys.stderr)
-        return 2
-    # Handlers, and programs that they start, may write to descriptor 1 at any time.
-    answer = os.dup(1)
-    os.dup2(2, 1)
-    if os.getcwd() not in sys.path and "" not in sys.path:
-        sys.path.insert(0, os.getcwd())
-    with os.fdopen(answer, "w", encoding="utf-8") as stream:
-
-        def say(line: dict[str, Any]) -> None:
-            stream.write(json.dumps(line) + "\n")
-            stream.flush()
-
-        report(sys.argv[1], say)
-    return 0
-
-
 if __name__ == "__main__":
-    import os
-    import sys
+    from hermes_build.runtime.telling import tell
 
-    status = main()
-    # Threads that check functions started and left must not keep the answer from its reader.
-    sys.stderr.flush()
-    os._exit(status)
+    tell("hermes_build.runtime.reports", report)
