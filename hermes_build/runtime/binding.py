@@ -40,7 +40,7 @@ class Handler(Protocol[A_contra, R_co]):
 
 
 class _Implements(Generic[A]):
-    """What the three decorators share: whose handler they register, and how."""
+    """What the three decorators are; what differs is what type checkers are told of them."""
 
     def __init__(self, tool: str, arguments: Any, digest: str, registry: ToolRegistry) -> None:
         self.tool = tool
@@ -54,10 +54,14 @@ class _Implements(Generic[A]):
 
     def _register(
         self,
-        handler: Any,
-        check_fn: Check | None,
-        dynamic_schema_overrides: Overrides | None,
+        handler: Any = None,
+        /,
+        *,
+        check_fn: Check | None = None,
+        dynamic_schema_overrides: Overrides | None = None,
     ) -> Any:
+        """Register a handler. Raises `SchemaDriftError` where it does not fit the spec."""
+
         def register(function: Any) -> Any:
             self._registry.bind(
                 self.tool,
@@ -71,71 +75,68 @@ class _Implements(Generic[A]):
 
         return register if handler is None else register(handler)
 
+    if not TYPE_CHECKING:  # type checkers are told of each decorator what it takes
+        __call__ = _register
+
 
 class Implements(_Implements[A], Generic[A, R]):
     """Registers the handler of a tool that its spec declares sync."""
 
-    @overload
-    def __call__(self, handler: Callable[[A], R | str], /) -> Handler[A, R | str]: ...
-    @overload
-    def __call__(
-        self, /, *, check_fn: Check | None = None, dynamic_schema_overrides: Overrides | None = None
-    ) -> Callable[[Callable[[A], R | str]], Handler[A, R | str]]: ...
-    def __call__(
-        self,
-        handler: Any = None,
-        /,
-        *,
-        check_fn: Check | None = None,
-        dynamic_schema_overrides: Overrides | None = None,
-    ) -> Any:
-        """Register a handler. Raises `SchemaDriftError` where it does not fit the spec."""
-        return self._register(handler, check_fn, dynamic_schema_overrides)
+    if TYPE_CHECKING:
+
+        @overload
+        def __call__(self, handler: Callable[[A], R | str], /) -> Handler[A, R | str]: ...
+        @overload
+        def __call__(
+            self,
+            /,
+            *,
+            check_fn: Check | None = None,
+            dynamic_schema_overrides: Overrides | None = None,
+        ) -> Callable[[Callable[[A], R | str]], Handler[A, R | str]]: ...
+        def __call__(self, *handler: Any, **options: Any) -> Any:
+            """Register a handler. Raises `SchemaDriftError` where it does not fit the spec."""
 
 
 class AsyncImplements(_Implements[A], Generic[A, R]):
     """Registers the handler of a tool that its spec declares async."""
 
-    @overload
-    def __call__(
-        self, handler: Callable[[A], Awaitable[R | str]], /
-    ) -> Handler[A, Coroutine[Any, Any, R | str]]: ...
-    @overload
-    def __call__(
-        self, /, *, check_fn: Check | None = None, dynamic_schema_overrides: Overrides | None = None
-    ) -> Callable[
-        [Callable[[A], Awaitable[R | str]]], Handler[A, Coroutine[Any, Any, R | str]]
-    ]: ...
-    def __call__(
-        self,
-        handler: Any = None,
-        /,
-        *,
-        check_fn: Check | None = None,
-        dynamic_schema_overrides: Overrides | None = None,
-    ) -> Any:
-        """Register a handler. Raises `SchemaDriftError` where it does not fit the spec."""
-        return self._register(handler, check_fn, dynamic_schema_overrides)
+    if TYPE_CHECKING:
+
+        @overload
+        def __call__(
+            self, handler: Callable[[A], Awaitable[R | str]], /
+        ) -> Handler[A, Coroutine[Any, Any, R | str]]: ...
+        @overload
+        def __call__(
+            self,
+            /,
+            *,
+            check_fn: Check | None = None,
+            dynamic_schema_overrides: Overrides | None = None,
+        ) -> Callable[
+            [Callable[[A], Awaitable[R | str]]], Handler[A, Coroutine[Any, Any, R | str]]
+        ]: ...
+        def __call__(self, *handler: Any, **options: Any) -> Any:
+            """Register a handler. Raises `SchemaDriftError` where it does not fit the spec."""
 
 
 class EitherImplements(_Implements[A], Generic[A, R]):
     """Registers the handler of a tool whose spec leaves sync or async to the handler."""
 
-    @overload
-    def __call__(
-        self, handler: Callable[[A], R | str | Awaitable[R | str]], /
-    ) -> Handler[A, Any]: ...
-    @overload
-    def __call__(
-        self, /, *, check_fn: Check | None = None, dynamic_schema_overrides: Overrides | None = None
-    ) -> Callable[[Callable[[A], R | str | Awaitable[R | str]]], Handler[A, Any]]: ...
-    def __call__(
-        self,
-        handler: Any = None,
-        /,
-        *,
-        check_fn: Check | None = None,
-        dynamic_schema_overrides: Overrides | None = None,
-    ) -> Any:
-        """Register a handler. Raises `SchemaDriftError` where it does not fit the spec."""
-        return self._register(handler, check_fn, dynamic_schema_overrides)
+    if TYPE_CHECKING:
+
+        @overload
+        def __call__(
+            self, handler: Callable[[A], R | str | Awaitable[R | str]], /
+        ) -> Handler[A, Any]: ...
+        @overload
+        def __call__(
+            self,
+            /,
+            *,
+            check_fn: Check | None = None,
+            dynamic_schema_overrides: Overrides | None = None,
+        ) -> Callable[[Callable[[A], R | str | Awaitable[R | str]]], Handler[A, Any]]: ...
+        def __call__(self, *handler: Any, **options: Any) -> Any:
+            """Register a handler. Raises `SchemaDriftError` where it does not fit the spec."""

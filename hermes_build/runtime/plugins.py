@@ -112,21 +112,21 @@ class Plugin:
             ConsentRequired: when it wants to override, and was not given ``allow_override``.
         """
         offer = Offer(
-            name,
-            self.toolset if toolset is None else toolset,
-            schema,
-            handler,
-            check_fn,
-            requires_env,
-            is_async,
-            description,
-            emoji,
-            max_result_size_chars,
-            dynamic_schema_overrides,
-            output_schema,
-            timeout_seconds,
-            tags,
-            annotations,
+            name=name,
+            toolset=self.toolset if toolset is None else toolset,
+            schema=schema,
+            handler=handler,
+            check_fn=check_fn,
+            requires_env=requires_env,
+            is_async=is_async,
+            description=description,
+            emoji=emoji,
+            max_result_size_chars=max_result_size_chars,
+            dynamic_schema_overrides=dynamic_schema_overrides,
+            output_schema=output_schema,
+            timeout_seconds=timeout_seconds,
+            tags=tags,
+            annotations=annotations,
         )
         entry = admit(self._registry, self, offer)
         self._registry._change(lambda draft: self._enter(draft, entry, override, replace))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import inspect
 import json
 import logging
 from typing import Any
 
 import pytest
 
-from hermes_build.runtime import ConsentRequired, RegistrationError, ToolConflict
+from hermes_build.runtime import ConsentRequired, Plugin, RegistrationError, ToolConflict
 from hermes_build.runtime.registry import ToolRegistry
 from tests.registry.programs import TEXT, offer, says, schema
 from tests.runtime_program import tool, write_program
@@ -439,3 +440,10 @@ def test_a_server_handles_the_tools_that_were_pinned_from_it(tmp_path: Any) -> N
     server.close()
     assert registry.get_schema("issues") == pinned["schema"]
     assert "error" in json.loads(registry.call("issues", {}))
+
+
+def test_a_plugin_registers_by_the_parameters_that_a_program_registers_by() -> None:
+    ours = [*inspect.signature(ToolRegistry.register).parameters.values()]
+    theirs = [*inspect.signature(Plugin.register).parameters.values()]
+    assert len(ours) == 13 and theirs[: len(ours)] == ours
+    assert all(one.kind is one.KEYWORD_ONLY for one in theirs[len(ours) :])
