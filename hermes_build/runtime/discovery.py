@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from hermes_build.runtime.errors import describe
+from hermes_build.runtime.loading import whole
 
 if TYPE_CHECKING:
     from hermes_build.runtime.registry import ToolRegistry
@@ -74,7 +76,7 @@ def import_discovered(
         package: the dotted name that they are imported under; empty where the folder itself is on
             the path.
         registry: told of the tools that failing modules would have registered, so that a call of
-            one says what happened to it.
+            one says what happened to it; what such a module did register is taken back.
 
     Returns:
         What was imported, and what failed and why, a file that cannot be parsed included.
@@ -86,7 +88,7 @@ def import_discovered(
     failed: list[FailedModule] = []
     for one in _modules(Path(folder)):
         name = f"{package}.{one.name}" if package else one.name
-        reason = one.fault or _import(name)
+        reason = one.fault or _import(name, registry)
         if reason:
             failed.append(FailedModule(name, reason, one.tools))
         else:
@@ -102,10 +104,11 @@ def import_discovered(
     return LoadReport(tuple(imported), tuple(failed))
 
 
-def _import(name: str) -> str:
+def _import(name: str, registry: ToolRegistry | None) -> str:
     """Import a module: why it failed, or nothing."""
     try:
-        import_module(name)
+        with nullcontext() if registry is None else whole(registry, name):
+            import_module(name)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # foreign code; a module may even call sys.exit()

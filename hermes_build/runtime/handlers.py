@@ -31,7 +31,8 @@ class Handlers(Changes):
         self.root = root
         self._digest = digest
         self._failures: dict[str, HandlerImportError] = {}
-        self._importing: dict[int, list[Bound]] = {}
+        self._importing: set[int] = set()
+        self._noted: dict[int, list[Bound]] = {}
         self._stubs: dict[str, tuple[Binding, ...]] = {}
         self._lost: dict[str, str] = {}
         self._collected: tuple[int, list[Mismatch]] | None = None

@@ -38,14 +38,12 @@ def import_handlers(registry: Handlers, module: str) -> None:
     own = registry.module_name(module)
     if failure is not None and own not in sys.modules:
         raise failure.again()
-    bound: list[Bound] = []
     try:
-        with _importing(registry, bound):
+        with _importing(registry), whole(registry, own):
             import_module(own)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # foreign code; a module may even call sys.exit()
-        _take_back(registry, own, bound)
         path, line = _where(error, registry.root)
         failure = HandlerImportError(module, registry.tools_of_module(module), error, path, line)
         registry._failures[module] = failure
@@ -94,38 +92,50 @@ def collecting(registry: Handlers) -> Iterator[list[Mismatch]]:
 
 
 @contextmanager
-def _importing(registry: Handlers, bound: list[Bound]) -> Iterator[None]:
-    """Let a module's registrations take effect at once, as those of no host program, and note them.
+def whole(registry: Handlers, module: str) -> Iterator[None]:
+    """Take back what this thread binds in the block, the import of a module, where that fails.
 
-    ``bound`` gets them. A module that is imported within has a list of its own.
+    What stays is what others bound that were imported to their end by it.
     """
+    thread = get_ident()
+    outer = registry._noted.get(thread)
+    noted: list[Bound] = []
+    registry._noted[thread] = noted
+    try:
+        yield
+    except BaseException:
+        with registry._lock:
+            for name, before, binding in reversed(noted):
+                is_others = binding.registrar not in (None, module) and binding.is_ready
+                if is_others or registry._bindings.get(name) is not binding:
+                    continue
+                if before is None:
+                    del registry._bindings[name]
+                else:
+                    registry._bindings[name] = before
+            registry._changed()
+        raise
+    finally:
+        if outer is None:
+            del registry._noted[thread]
+        else:
+            registry._noted[thread] = outer
+
+
+@contextmanager
+def _importing(registry: Handlers) -> Iterator[None]:
+    """Let a module's registrations take effect at once, as those of no host program."""
     from hermes_build.runtime.batches import outside
 
     thread = get_ident()
-    outer = registry._importing.get(thread)
-    registry._importing[thread] = bound
+    is_outermost = thread not in registry._importing
+    registry._importing.add(thread)
     try:
         with outside(registry) if registry._batches is not None else nullcontext():
             yield
     finally:
-        if outer is None:
-            del registry._importing[thread]
-        else:
-            registry._importing[thread] = outer
-
-
-def _take_back(registry: Handlers, own: str, bound: list[Bound]) -> None:
-    """Undo what a module bound, but for what others bound that were imported to their end by it."""
-    with registry._lock:
-        for name, before, binding in reversed(bound):
-            is_others = binding.registrar not in (None, own) and binding.is_ready
-            if is_others or registry._bindings.get(name) is not binding:
-                continue
-            if before is None:
-                del registry._bindings[name]
-            else:
-                registry._bindings[name] = before
-        registry._changed()
+        if is_outermost:
+            registry._importing.discard(thread)
 
 
 def _missing(registry: Handlers, explained: set[str]) -> list[Mismatch]:

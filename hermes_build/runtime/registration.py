@@ -56,12 +56,12 @@ def bind(registry: Handlers, claim: Claim, override: bool) -> None:
         if override and (present is not None or own != home):
             draft.warnings.append(_override(present, entered, home))
         draft.bindings[claim.tool] = entered
-        noted = registry._importing.get(get_ident())
+        noted = registry._noted.get(get_ident())
         if noted is not None:
             noted.append((claim.tool, present, entered))
         # A module that the registry imports for its other tools does not bring back what the host
         # program has taken out.
-        elif claim.tool in draft.hidden:
+        if claim.tool in draft.hidden and get_ident() not in registry._importing:
             draft.show(claim.tool)
 
     try:

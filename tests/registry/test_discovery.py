@@ -12,7 +12,7 @@ import pytest
 
 from hermes_build.runtime.discovery import FailedModule, discover, import_discovered
 from hermes_build.runtime.registry import ToolRegistry
-from tests.registry.programs import TEXT
+from tests.registry.programs import TEXT, says
 from tests.runtime_program import tool, write_program
 
 REGISTERS = "from somewhere import registry\nregistry.register(name='{}', toolset='x')\n"
@@ -118,6 +118,36 @@ def test_one_module_that_fails_takes_no_other_along_and_is_reported(
     assert error.startswith("Unknown tool: lost. Its handler module")
     assert "nowhere_at_all" in error
     assert "Its handler module" not in registry.call("nope", {})
+
+
+def test_why_a_module_failed_reaches_a_model_without_credentials(
+    registry: ToolRegistry, write: Write
+) -> None:
+    folder = write(
+        lost="class registry: ...\n"
+        "raise OSError('postgres://admin:hunter2secret@db/x password=tigerlily99')\n"
+        "registry.register(name='lost')\n"
+    )
+    report = import_discovered(folder, folder.name, registry)
+    assert "tigerlily99" in report.failed[0].reason  # the program itself is told all
+    for answer in (registry.call("lost", {}), registry.session().call("lost", {})):
+        assert "OSError: postgres://" in answer
+        assert "hunter2secret" not in answer and "tigerlily99" not in answer
+
+
+def test_what_a_failing_module_registered_is_taken_back(write: Write, tmp_path: Path) -> None:
+    tools = [tool(name, TEXT, handler="external") for name in ("t", "u")]
+    program = write_program(tmp_path, tools)
+    program.registry.register("u", handler=says("before"))
+    folder = write(
+        m=f"from {program.package}.registry import registry\n"
+        "registry.register(name='t', handler=lambda args: '')\n"
+        "registry.register(name='u', handler=lambda args: 'after', override=True)\n"
+        "raise RuntimeError('needs a database')\n"
+    )
+    import_discovered(folder, folder.name, program.registry)
+    assert "has not bound a handler" in program.registry.call("t", {})
+    assert program.registry.call("u", {}) == "before"
 
 
 def test_what_a_module_registers_at_its_import_is_there(write: Write, tmp_path: Path) -> None:
