@@ -16,6 +16,7 @@ from weakref import WeakKeyDictionary
 from handlers.agents.granting import ASK, DELEGATE, handed_on, narrowed, whole_number
 from handlers.models.endpoint import Endpoint
 from handlers.refusal import Refusal
+from handlers.room import fitting
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -32,8 +33,9 @@ SYSTEM = (
 ALL_SECONDS = 3500.0
 """How long a call takes at most; less than its spec allows, so that what is done gets reported."""
 
-_MOST_SHOWN = 80_000
-"""How many characters the answers of all helpers have together."""
+MOST_ROOM = 80_000
+"""How many characters the answers of all helpers take together; below the tool's
+`max_result_chars`."""
 
 _depth: ContextVar[int] = ContextVar("delegation_depth", default=0)
 """How many helpers stand between this one and the first agent."""
@@ -154,7 +156,7 @@ async def delegate(
     client = await asyncio.to_thread(_client, endpoint)
     places = _places_of(session, limits.children)
     until = asyncio.get_running_loop().time() + ALL_SECONDS
-    room = _MOST_SHOWN // len(tasks)
+    room = MOST_ROOM // len(tasks)
 
     async def helper(index: int) -> dict[str, Any]:
         _depth.set(depth)  # of this helper's own task, and of all that comes of it
@@ -205,8 +207,9 @@ def _done(agent: Agent, summary: str, limits: Limits, room: int) -> dict[str, An
     answers = sum(message["role"] == "assistant" for message in agent.messages)
     # In its last answer a helper is given no choice: it may have wanted to go on.
     status = "completed" if answers < limits.turns or not _calls(agent) else "out_of_turns"
-    if len(summary) > room:
-        summary = f"{summary[:room]}\n[... {len(summary) - room:,} characters left out ...]"
+    shown = fitting(summary, room)
+    if shown < len(summary):
+        summary = f"{summary[:shown]}\n[... {len(summary) - shown:,} characters left out ...]"
     return {"status": status, "summary": summary}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from handlers.files.events import Event
 from handlers.files.globs import Glob
+from handlers.room import room_of
 
 COUNTED = 10_000
 """How many results are counted; a search that has found more is stopped."""
@@ -60,7 +61,7 @@ class Page:
     def add_path(self, path: str) -> None:
         """Take in a file of the list of files."""
         if self._wanted(path):
-            self._take(self.prefix + path, len(path))
+            self._take(self.prefix + path, room_of(path))
 
     def add_event(self, event: Event) -> None:
         """Take in the next thing that the search prints."""
@@ -123,15 +124,15 @@ class Page:
         if self._open(index) or (not is_match and self._open(index - 1)):
             text = _shortened(event.text, event.column if is_match else 0)
             file.rows.append((event.line, is_match, text))
-            self.chars += len(text) + 8
+            self.chars += room_of(text) + 8
 
     def _finish(self, file: _File) -> None:
         path = self.prefix + file.path
         if self.mode == "count":
             self.matches += file.matches
-            self._take({"path": path, "count": file.matches}, len(path) + 20)
+            self._take({"path": path, "count": file.matches}, room_of(path) + 20)
         elif self.mode == "files_with_matches":
-            self._take(path, len(path))
+            self._take(path, room_of(path))
         else:
             self._finish_content(path, file)
 
@@ -152,7 +153,7 @@ class Page:
                 lines.append("--")
             lines.append(f"{line}{':' if is_match else '-'}{text}")
             previous = line
-        self.chars += len(path)
+        self.chars += room_of(path)
         self.results.append({"path": path, "lines": lines})
 
 

@@ -17,6 +17,7 @@ from threading import Event
 from typing import Any
 
 from handlers.refusal import Refusal
+from handlers.room import fitting
 
 Ask = Callable[[str, list[str] | None], str | Awaitable[str]]
 """``ask(question, choices)`` gives the answer, or an awaitable of it.
@@ -25,7 +26,7 @@ Ask = Callable[[str, list[str] | None], str | Awaitable[str]]
 """
 
 MOST_CHARACTERS = 10_000
-"""How long an answer may be."""
+"""How much room an answer may take."""
 
 _PROMPT = "> "
 # The two joiners are invisible, and part of emoji and of words in some scripts.
@@ -81,7 +82,8 @@ async def _ask(ask: Ask, question: str, choices: list[str] | None) -> str:
         )
     if not answer.strip():
         raise Refusal("The person gave no answer.")
-    return answer.strip()[:MOST_CHARACTERS]
+    answer = answer.strip()
+    return answer[: fitting(answer, MOST_CHARACTERS)]
 
 
 async def _ask_terminal(question: str, choices: list[str] | None) -> str:
@@ -105,7 +107,7 @@ def _converse(question: str, choices: list[str] | None, stop: Event) -> str:
         if choices and answer.isdecimal() and answer.isascii() and 1 <= int(answer) <= len(choices):
             return choices[int(answer) - 1]
         if answer:
-            return answer[:MOST_CHARACTERS]
+            return answer[: fitting(answer, MOST_CHARACTERS)]
 
 
 def _read_line(stop: Event) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from json import dumps
 from typing import Any
 
 from handlers.files.workspace import Workspace
@@ -15,6 +16,10 @@ VARIABLE = "HERMES_MEMORY"
 """The environment variable that names the file; without it, it is `DEFAULT` in the workspace."""
 
 DEFAULT = ".hermes/memory.sqlite3"
+
+MOST_ROOM = 220_000
+"""Where a page of entries ends even when its limit is not reached; below the tool's
+`max_result_chars`."""
 
 _NEEDS = {
     "add": ("content",),
@@ -71,6 +76,12 @@ def act(store: Store, args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _paged(entries: list[dict[str, Any]], page: Page, offset: int) -> dict[str, Any]:
+    room = 0
+    for count, entry in enumerate(entries):
+        room += len(dumps(entry, ensure_ascii=False))
+        if room > MOST_ROOM and count:
+            entries = entries[:count]
+            break
     end = offset + len(entries)
     more = {"next_offset": end} if entries and end < page.total else {}
     return {"entries": entries, "total": page.total, **more}

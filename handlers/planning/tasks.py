@@ -9,11 +9,15 @@ from threading import Lock
 from typing import Any
 
 from handlers.refusal import Refusal
+from handlers.room import room_of
 
 STATUSES = ("pending", "in_progress", "completed", "cancelled")
 
 MOST_TASKS = 100
 """How many tasks one list may hold."""
+
+MOST_ROOM = 130_000
+"""How many characters a list may have as it is shown; below the tool's `max_result_chars`."""
 
 MOST_LISTS = 1000
 """How many lists are kept; past that, the one that was unused for longest is forgotten."""
@@ -54,7 +58,7 @@ class TaskLists:
 
         Raises:
             Refusal: when the list would hold two tasks of one id, one without content, two in
-                progress, or more than `MOST_TASKS`; it is then as it was.
+                progress, or more than `MOST_TASKS` or `MOST_ROOM`; it is then as it was.
         """
         with self._lock:
             tasks = _merged(self._lists.get(key, ()) if merge else (), items)
@@ -103,6 +107,12 @@ def _merged(old: Sequence[Task], items: Sequence[Mapping[str, str]]) -> tuple[Ta
         raise Refusal(
             f"The list would hold {len(tasks)} tasks; at most {MOST_TASKS} are kept. Write it anew "
             "without those that are done."
+        )
+    room = sum(room_of(task.id) + room_of(task.content) for task in tasks.values())
+    if room > MOST_ROOM:
+        raise Refusal(
+            f"The list would have {room:,} characters; at most {MOST_ROOM:,} are kept. Say the "
+            "tasks in fewer words, or leave out those that are done. Nothing was changed."
         )
     current = [task.id for task in tasks.values() if task.status == "in_progress"]
     if len(current) > 1:

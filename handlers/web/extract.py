@@ -16,12 +16,16 @@ from typing import Any
 from handlers import web
 from handlers.files.encodings import HEAD, binary_kind
 from handlers.refusal import Refusal
+from handlers.room import fitting
 from handlers.web import addresses, charsets
 from handlers.web.cleaning import clean, one_line
 from handlers.web.fetch import Answer, Limits, fetch
 
 READ_SECONDS = 30.0
 """How long finding the text of one page may take, apart from fetching it."""
+
+MOST_ROOM = 120_000
+"""How many characters the texts of all pages take together; below the tool's `max_result_chars`."""
 
 MOST_READERS = 2
 """How many pages are read at a time; fetching them goes on side by side."""
@@ -72,12 +76,15 @@ async def extract(urls: Sequence[str], wish: Wish, terms: Terms) -> list[dict[st
     readers = asyncio.Semaphore(MOST_READERS)
     async with asyncio.TaskGroup() as group:
         tasks = {
-            url: group.create_task(_entry(url, wish, terms, readers)) for url in dict.fromkeys(urls)
+            url: group.create_task(_entry(url, wish, terms, readers, MOST_ROOM // len(urls)))
+            for url in dict.fromkeys(urls)
         }
     return [tasks[url].result() for url in urls]
 
 
-async def _entry(url: str, wish: Wish, terms: Terms, readers: asyncio.Semaphore) -> dict[str, Any]:
+async def _entry(
+    url: str, wish: Wish, terms: Terms, readers: asyncio.Semaphore, room: int
+) -> dict[str, Any]:
     shown = _CREDENTIALS.sub("***@", url, count=1)
     try:
         answer = await fetch(
@@ -85,7 +92,7 @@ async def _entry(url: str, wish: Wish, terms: Terms, readers: asyncio.Semaphore)
         )
         async with readers:
             found = await _read(answer, wish, terms)
-        return {"url": shown, **_page(answer, found, wish, url)}
+        return {"url": shown, **_page(answer, found, wish, url, room)}
     except Refusal as refusal:
         return {"url": shown, "error": str(refusal), **refusal.fields}
     except Exception as error:
@@ -184,8 +191,8 @@ async def _run_reader(given: bytes) -> bytes:
             await process.wait()
 
 
-def _page(answer: Answer, found: _Text, wish: Wish, url: str) -> dict[str, Any]:
-    """The entry of a page whose text was found."""
+def _page(answer: Answer, found: _Text, wish: Wish, url: str, room: int) -> dict[str, Any]:
+    """The entry of a page whose text was found, of which as much is given as there is room for."""
     total = len(found.text)
     if wish.offset and wish.offset >= total:
         raise Refusal(
@@ -194,6 +201,7 @@ def _page(answer: Answer, found: _Text, wish: Wish, url: str) -> dict[str, Any]:
             chars=total,
         )
     content = found.text[wish.offset : wish.offset + wish.max_chars]
+    content = content[: fitting(content, room)]
     end = wish.offset + len(content)
     page: dict[str, Any] = {"title": one_line(str(found.about.get("title", "")), 300)}
     if answer.url != url:

@@ -252,7 +252,7 @@ def test_a_helper_that_used_up_its_turns_is_told_apart(serve: Any) -> None:
 def test_long_answers_are_cut_to_what_they_may_have_together(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(delegation, "_MOST_SHOWN", 200)
+    monkeypatch.setattr(delegation, "MOST_ROOM", 200)
     serve(*[Text("word " * 30)] * 2)
     for one in results(tasks=[{"goal": "talk"}, {"goal": "talk too"}]):
         assert one["summary"] == "word " * 20 + "\n[... 50 characters left out ...]"
