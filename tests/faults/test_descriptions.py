@@ -1,4 +1,4 @@
-"""After modelcontextprotocol/typescript-sdk#1143: what a spec describes is described to the model."""
+"""After modelcontextprotocol/typescript-sdk#1143: what a spec describes, the model reads."""
 
 from __future__ import annotations
 
@@ -50,7 +50,9 @@ parameters:
       description: {PLACES[5]}
       properties: {{n: {{type: integer, description: {PLACES[6]}}}}}
     either:
-      anyOf: [{{type: string, description: {PLACES[7]}}}, {{type: integer, description: {PLACES[8]}}}]
+      anyOf:
+        - {{type: string, description: {PLACES[7]}}}
+        - {{type: integer, description: {PLACES[8]}}}
     one: {{$ref: "#/$defs/thing", description: {PLACES[11]}}}
     odd: {{type: string, description: {json.dumps(PLACES[13])}}}
   additionalProperties: {{type: integer, description: {PLACES[12]}}}
