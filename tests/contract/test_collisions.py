@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from hermes_build.runtime import ConsentRequired, RegistrationError, SchemaDriftError, ToolConflict
 from hermes_build.runtime.registry import ToolRegistry
-from tests.contract.programs import error_of, names_of, offer, says
+from tests.contract.programs import ANY, error_of, names_of, offer, says
+from tests.runtime_program import tool, write_program
 
 
 def test_10_a_taken_name_is_refused_with_an_exception_that_names_toolsets_and_places(
@@ -48,6 +50,18 @@ def test_10_who_has_the_name_keeps_it(registry: ToolRegistry) -> None:
     assert entry is not None and entry.handler is handler and entry.toolset == "file"
     assert registry.call("read", {}) == "read"
     assert plugin.names == []
+
+
+def test_10_a_declared_tool_is_its_handler_modules_before_that_is_imported(tmp_path: Path) -> None:
+    source = (
+        "from {generated}.registry import registry\n"
+        "@registry.handler('read')\ndef handler(args): return 'read'\n"
+    )
+    tools = [tool("read", ANY, module="files")]
+    registry = write_program(tmp_path, tools, handlers={"files": source}).registry
+    with pytest.raises(SchemaDriftError, match="HB3003 read"):
+        registry.register("read", handler=says("taken"))
+    assert registry.call("read", {}) == "read"
 
 
 def test_11_a_name_that_the_same_toolset_has_is_refused_too(registry: ToolRegistry) -> None:
