@@ -145,7 +145,7 @@ class BundledRegistry(ToolRegistry):
                         path=self.bundle.path,
                         base=PROGRAM,
                         absent=dict(manifest.left_out),
-                        given={"hermes_build.runtime": mine, "hermes_build.runtime.registry": mine},
+                        given={"hermes_build.runtime.registry": mine},
                     )
                     self.root = space.place
                     self._leave = finalize(self, space.close)

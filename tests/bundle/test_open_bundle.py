@@ -77,7 +77,7 @@ def test_the_name_may_be_relative_and_the_folder_may_change(
 def test_typed_decorators_bind_to_the_registry_that_was_opened(tmp_path: Path) -> None:
     source = (
         "from {generated}.tools import read_file\n"
-        "from hermes_build.runtime import ToolRegistry, frozen, tool_result\n"
+        "from hermes_build.runtime import ToolRegistry, tool_result\n"
         "from {generated}.registry import registry\n"
         "@read_file.implements\n"
         "def handler(args: read_file.Args, **context):\n"
