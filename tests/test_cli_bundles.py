@@ -225,6 +225,9 @@ def test_bundles_are_installed_listed_and_rolled_back(
     done = hermes(tmp_path, "rollback", "smal")
     assert (done.code, done.codes) == (2, ["HB8021"])
     assert "did you mean `small`?" in done.out
+    removed = hermes(tmp_path, "uninstall", "small")
+    assert removed.out == f"removed sha256:{second}\n"
+    assert hermes(tmp_path, "installed").out == ""
 
 
 def test_a_bundle_that_is_refused_leaves_no_trace(tmp_path: Path, bundle: Path, home: Path) -> None:

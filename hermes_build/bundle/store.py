@@ -196,6 +196,26 @@ class Store:
                 self._write({**before, name: made})
         return made
 
+    def uninstall(self, name: str) -> Removed:
+        """Remove a name and its versions; those that another name has stay.
+
+        Programs that have an archive open can read on.
+
+        Raises:
+            BundleError: ``HB8021`` nothing of the name is installed, or ``HB8020``; nothing is
+                changed.
+            OSError: the folder cannot be written.
+        """
+        self.find(name)
+        with self._held():
+            before = self._read()
+            if name not in before:
+                _not_installed(name, before)
+            after = {one: found for one, found in before.items() if one != name}
+            self._write(after)
+            size = self._sweep(after)
+        return Removed(tuple(sorted(digests(before) - digests(after))), size)
+
     def gc(self, keep: int | None = None) -> Removed:
         """Remove what nobody needs.
 

@@ -32,6 +32,7 @@ _COMMANDS = {
     "diff": ("differing", "Say in what two bundles, locks or projects differ."),
     "install": ("installing", "Verify a bundle, and keep it here."),
     "installed": ("installing", "List the installed bundles."),
+    "uninstall": ("installing", "Remove an installed bundle."),
     "rollback": ("installing", "Go back to an earlier version of an installed bundle."),
     "gc": ("installing", "Remove what no installed bundle needs any more."),
     "doctor": ("doctoring", "Say what works here, and what is missing."),

@@ -1,4 +1,4 @@
-"""``hermes-build install``, ``installed``, ``rollback`` and ``gc``."""
+"""``hermes-build install``, ``installed``, ``rollback``, ``uninstall`` and ``gc``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from hermes_build.cli.trusting import Trust, say_unchecked, trust_options
 
 if TYPE_CHECKING:
     from hermes_build.bundle.installed import Installed
-    from hermes_build.bundle.store import Store
+    from hermes_build.bundle.store import Removed, Store
+
+_AGAIN = "run it again to finish"
 
 
 def _store_option(flag: str, help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -52,7 +54,7 @@ def install_command(path: str, store: Store, trust: Trust) -> int:
 
     A bundle that is refused leaves everything as it was. Equal bundles are kept once, and earlier
     versions stay until `gc` removes them: `installed` lists what is there, and `rollback NAME` goes
-    back to the version before. `call`, `show` and `diff` take the name of an installed bundle.
+    back to the version before, and `uninstall NAME` removes it. `call`, `show` and `diff` take the name of an installed bundle.
     """
     from hermes_build.bundle.pythons import unfit
     from hermes_build.bundle.verifying import verify
@@ -109,6 +111,15 @@ def rollback_command(name: str, to: str, store: Store) -> int:
     return 0
 
 
+@click.command("uninstall")
+@click.argument("name")
+@_store_option("--in", "Where bundles are installed")
+def uninstall_command(name: str, store: Store) -> int:
+    """Remove NAME from what is installed, with all its versions."""
+    _told(_changing(store, lambda: store.uninstall(name), _AGAIN))
+    return 0
+
+
 @click.command("gc")
 @click.option(
     "--keep",
@@ -118,11 +129,14 @@ def rollback_command(name: str, to: str, store: Store) -> int:
 @_store_option("--in", "Where bundles are installed")
 def gc_command(keep: int | None, store: Store) -> int:
     """Remove versions of installed bundles that nobody needs, and what killed runs have left."""
-    done = _changing(store, lambda: store.gc(keep), "run it again to finish")
+    _told(_changing(store, lambda: store.gc(keep), _AGAIN))
+    return 0
+
+
+def _told(done: Removed) -> None:
     for one in done.digests:
         click.echo(f"removed sha256:{one}")
     say(f"removed {counted(len(done.digests), 'version')}, freed {done.bytes:,} bytes")
-    return 0
 
 
 def _changing(store: Store, change: Callable[[], Any], then: str = "nothing was changed") -> Any:

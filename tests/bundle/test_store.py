@@ -259,6 +259,21 @@ def test_gc_knows_the_names_apart(store: Store, tmp_path: Path) -> None:
     assert [one.name for one in store.installed()] == ["other", "small"]
 
 
+def test_uninstalling_removes_every_version_of_one_name_and_no_other(
+    store: Store, tmp_path: Path
+) -> None:
+    mine = [install(store, made(tmp_path, result)) for result in ("one", "two")]
+    other = install(store, made(tmp_path, "one", "other"))
+    assert store.uninstall("small").digests == tuple(sorted(mine))
+    assert files(store) == kept(other)
+    assert [one.name for one in store.installed()] == ["other"]
+    with pytest.raises(BundleError, match="HB8021"):
+        store.uninstall("small")
+    store.uninstall("other")
+    assert files(store) == kept()
+    assert store.installed() == ()
+
+
 def test_gc_and_installing_remove_our_own_litter_and_nothing_else(
     store: Store, tmp_path: Path
 ) -> None:
