@@ -53,9 +53,9 @@ def install_command(path: str, store: Store, trust: Trust) -> int:
     """Verify a bundle, keep it, and make it the current one of its name.
 
     A bundle that is refused leaves everything as it was. Equal bundles are kept once, and earlier
-    versions stay until `gc` removes them: `installed` lists what is there, `rollback NAME` goes back
-    to the version before, and `uninstall NAME` removes all of them. `call`, `show` and `diff` take
-    the name of an installed bundle.
+    versions stay until `gc` removes them: `installed` lists what is there, `rollback NAME` goes
+    back to the version before, and `uninstall NAME` removes all of them. `call`, `show` and `diff`
+    take the name of an installed bundle.
     """
     from hermes_build.bundle.pythons import unfit
     from hermes_build.bundle.verifying import verify
