@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Protocol, TypeVar
 
 from hermes_build.compiler.diagnostics import Findings, Label
-from hermes_build.compiler.nearest import did_you_mean
+from hermes_build.compiler.nearest import did_you_mean, is_slip
 from hermes_build.compiler.prove import prove
 from hermes_build.compiler.sources import Locate
 from hermes_build.compiler.why import MEANS_ALL
 from hermes_build.ir import Catalog, Place, Server, Tool, Toolset
+from hermes_build.nearest import nearest
 
 _MOST_CIRCLES = 20
 """Circles that are reported: toolsets that all include each other have one for each pair."""
@@ -216,10 +218,13 @@ def _replacements(tools: Mapping[str, Tool], locate: Locate, findings: Findings)
 
 
 def _owners(
-    tools: Iterable[Tool], toolsets: Iterable[Toolset], locate: Locate, findings: Findings
+    tools: Collection[Tool], toolsets: Collection[Toolset], locate: Locate, findings: Findings
 ) -> None:
-    """A tool names its owner by its name: an alias would make a second toolset of it."""
+    """A tool names its owner by its name: an alias or a slip would make a second toolset of it."""
     aliases = {alias: one.name for one in toolsets for alias in one.aliases}
+    known = {name for one in toolsets for name in (one.name, *one.aliases, *one.includes)}
+    named = Counter(tool.toolset for tool in tools if tool.toolset is not None)
+    others = known | {name for name, count in named.items() if count > 1}
     for tool in tools:
         if tool.toolset in aliases:
             findings.add(
@@ -229,6 +234,22 @@ def _owners(
                 help=(f"write `toolset: {aliases[tool.toolset]}`",),
                 tool=tool.name,
             )
+        elif tool.toolset is not None and tool.toolset not in others:
+            meant = nearest(tool.toolset, others)
+            if meant is not None and is_slip(tool.toolset, meant):
+                findings.add(
+                    "HB1211",
+                    f"`{tool.toolset}` is named by this tool alone; did you mean `{meant}`?",
+                    locate(tool.place, "toolset"),
+                    label="makes a toolset of its own",
+                    help=(
+                        f"write `toolset: {meant}`",
+                        f"or declare `{tool.toolset}` in the toolsets folder, if it is meant",
+                    ),
+                    tool=tool.name,
+                )
+            # Of two names that one tool each gives, the second may be a slip of the first.
+            others.add(tool.toolset)
 
 
 def _with_owned(tools: Mapping[str, Tool], declared: Mapping[str, Toolset]) -> dict[str, Toolset]:
