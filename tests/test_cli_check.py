@@ -162,7 +162,32 @@ def test_a_handler_that_drifted_is_shown_with_both_places(root: Path) -> None:
     )
     full = hermes(root, "check").out
     assert "--> handlers/read.py:4:1" in full
+    assert "help: leave the default out of the handler, or change the spec and compile" in full
+    assert "help: add the parameter, or take the property out of the spec and compile" in full
     assert "::: tool_specs/read_file.yaml:1:1" in full
+
+
+def test_a_handler_of_another_tools_arguments_or_of_a_misspelt_one_is_told_what_to_change(
+    root: Path,
+) -> None:
+    write(
+        root,
+        {
+            "handlers/read.py": "from typing import Any\n\n"
+            "from generated.tools import read_file, write_file\n\n\n"
+            "@read_file.implements\n"
+            "def handler(args: write_file.Args, **context: Any) -> str:\n"
+            "    return ''\n",
+            "handlers/write.py": "from generated.tools import write_file\n\n\n"
+            "@write_file.implements\n"
+            "def handler(*, pth: str, limit: int = 10) -> str:\n"
+            "    return pth\n",
+        },
+    )
+    done = hermes(root, "check")
+    assert set(done.codes) == {"HB3007"}
+    assert "help: change the annotation to `read_file.Args`" in done.out
+    assert "help: rename the parameter, or the property and compile" in done.out
 
 
 def test_a_keyword_shaped_handler_cannot_take_a_property_named_like_a_keyword(root: Path) -> None:

@@ -11,11 +11,21 @@ from typing import Any
 
 from hermes_build.compiler import foreign
 from hermes_build.compiler.diagnostics import Findings, Label, Span
+from hermes_build.compiler.emit.program import module_name
 from hermes_build.compiler.project import Project
 
 PROBE = "hermes_build.runtime.probe"
 PATIENCE = 120.0
 """Seconds for all handler modules to be imported."""
+
+_MENDS = {
+    "args-class": "change the annotation to `{module}.Args`",
+    "missing-parameter": "add the parameter, or take the property out of the spec and compile",
+    "surplus-parameter": "rename the parameter, or the property and compile, or give it a default",
+    "required": "change the parameter's default, or the spec and compile",
+    "default": "leave the default out of the handler, or change the spec and compile",
+}
+"""What to do, by the kind of a difference, where its sentence does not say so."""
 
 
 def probe_handlers(project: Project, findings: Findings) -> tuple[str, ...]:
@@ -143,13 +153,14 @@ def _mismatch(row: dict[str, Any], findings: Findings) -> None:
     handler, spec = row.get("handler"), row.get("spec")
     there = _span(spec) if handler and spec else None
     labels = [Label(there, "the spec is here")] if there else []
+    mend = _MENDS.get(str(row.get("kind")))
     findings.add(
         row.get("code") or "HB3007",
         f"`{row['tool']}`: {row['message']}",
         _span(handler or spec or {}),
         label="does not fit the spec" if handler else "",
         labels=labels,
-        help=tuple(row.get("help", ())),
+        help=(mend.format(module=module_name(row["tool"])),) if mend else (),
         tool=row["tool"],
     )
 
