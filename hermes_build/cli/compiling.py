@@ -106,7 +106,7 @@ def _write(start: str, no_cache: bool, jobs: int | None, locked: bool, report: R
         say_more_follows()
         say("nothing was written")
         return code
-    if locked and (late := stale_lock(project, made.lock)):
+    if locked and (late := stale_lock(project, made.lock, made.catalog)):
         return report.show((*made.findings, *late), project.root, quiet=True)
     writing = Findings()
     if not lock_opens(project.root, LOCK, writing):
@@ -150,7 +150,7 @@ def _compare(start: str, no_cache: bool, jobs: int | None, show_diff: bool, repo
         say_more_follows()
         return code
     if not show_diff:
-        found = (*made.findings, *stale(project, made.tree, made.lock))
+        found = (*made.findings, *stale(project, made.tree, made.lock, made.catalog))
         return report.show(found, project.root, files=sum(1 for _ in made.sources))
     text = difference(project, made.tree, made.lock)
     click.echo(text, nl=False)

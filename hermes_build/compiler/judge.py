@@ -46,7 +46,7 @@ def judge(root: Path, memory: Memory, *, imports: bool) -> Judgement:
     found = list(made.findings)
     complete = made.tree is not None
     if made.tree is not None and made.lock is not None:
-        outdated = stale(project, made.tree, made.lock)
+        outdated = stale(project, made.tree, made.lock, made.catalog)
         found += outdated
         complete = not (imports and outdated)
         if imports and not outdated:

@@ -247,6 +247,14 @@ def same_text(root: Path, path: str, data: bytes) -> bool:
         return False
 
 
+def has_digest(root: Path, path: str, seal: str) -> bool:
+    """Whether the file at ``path`` is the one of a digest, line ends aside."""
+    try:
+        return digest(_lf(read_regular(root / path))) == seal
+    except OSError:
+        return False
+
+
 class _Link:
     """A link stands there: it is replaced or removed itself, and never followed."""
 

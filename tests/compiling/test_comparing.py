@@ -27,7 +27,7 @@ def test_check_is_clean_on_a_fresh_project(root: Path) -> None:
     assert ages(root) == before
 
 
-def test_check_names_all_that_differs_and_the_command_that_mends_it(root: Path) -> None:
+def test_check_names_each_source_that_was_changed_and_the_command_that_mends_it(root: Path) -> None:
     edit(root, "tool_specs/read_file.yaml", "limit: {", "lines: {")
     write(root, {"tool_specs/patch.yaml": spec("patch")})
     (root / "tool_specs/write_file.yaml").unlink()
@@ -36,18 +36,39 @@ def test_check_names_all_that_differs_and_the_command_that_mends_it(root: Path) 
     assert done.code == 1
     found = {tuple(line.split(" ")[:2]) for line in done.out.splitlines()}
     assert {(place.split(":")[0], code) for place, code in found} == {
-        ("generated/catalogue.jsonl", "error[HB5001]"),
-        ("generated/registry.py", "error[HB5001]"),
-        ("generated/tools/patch.py", "error[HB5002]"),
-        ("generated/tools/read_file.py", "error[HB5001]"),
         ("generated/tools/write_file.py", "error[HB5009]"),
         (LOCK, "error[HB5004]"),
     }
     full = hermes(root, "compile", "--check").out
     assert full.count("run `hermes-build compile`") == len(found)
-    for said in ("tool patch", "tool write_file", "tool read_file"):
-        assert said in full.replace("`", "")
+    assert "3 sources were changed since the last compile" in full
+    for said in (
+        "`tool_specs/read_file.yaml` was changed: tool read_file: source, args",
+        "`tool_specs/patch.yaml` was added",
+        "the tool `write_file` was removed",
+    ):
+        assert said in full
     assert contents(root) == before
+
+
+def test_one_changed_source_is_one_finding_that_names_it(root: Path) -> None:
+    edit(root, "tool_specs/read_file.yaml", "limit: {", "lines: {")
+    for command in (["compile", "--check"], ["compile", "--locked"], ["check"]):
+        done = hermes(root, *command)
+        assert (done.code, done.codes) == (1, ["HB5004"])
+        assert "]: `tool_specs/read_file.yaml` was changed since the last compile\n" in done.out
+
+
+def test_what_a_changed_source_does_not_explain_is_told_beside_it(root: Path) -> None:
+    edit(root, "tool_specs/read_file.yaml", "limit: {", "lines: {")
+    edit(root, "generated/tools/read_file.py", "TypedDict", "Dict")
+    (root / "generated/tools/write_file.py").unlink()
+    done = hermes(root, "compile", "--check", "--format", "concise")
+    assert [(line.split(":")[0], line.split()[1]) for line in done.out.splitlines()] == [
+        ("generated/tools/read_file.py", "error[HB5001]"),
+        ("generated/tools/write_file.py", "error[HB5002]"),
+        (LOCK, "error[HB5004]"),
+    ]
 
 
 @pytest.mark.parametrize("change", ["edit", "add", "delete", "none"])

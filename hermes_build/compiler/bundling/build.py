@@ -124,7 +124,7 @@ def check(
     made = build(project, memory, findings)
     found = list(made.findings)
     if made.tree is not None and made.lock is not None:
-        outdated = stale(project, made.tree, made.lock)
+        outdated = stale(project, made.tree, made.lock, made.catalog)
         found += outdated
         if not outdated and not known_clean:
             drift = Findings()
