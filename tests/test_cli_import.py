@@ -112,9 +112,9 @@ def test_what_exists_is_replaced_only_by_force(root: Path) -> None:
     before = contents(root)
     changed = text.replace("of the workspace", "of the whole workspace")
     done = hermes(root, "import", "json", "-", "-t", "work", input=changed)
-    assert (done.code, done.out) == (2, "")
-    assert "1 file exists already, with other content (tool_specs/work/find.yaml)" in done.err
-    assert "--force" in done.err
+    assert (done.code, done.codes) == (1, ["HB1304"])
+    assert "`tool_specs/work/find.yaml` declares `find` already" in done.out
+    assert "--force" in done.out
     assert contents(root) == before
     assert hermes(root, "import", "json", "-", "-t", "work", "--force", input=changed).code == 0
     assert surface(root)[0]["description"].endswith("of the whole workspace.")

@@ -45,23 +45,53 @@ def test_a_file_with_other_content_is_refused(root: Path) -> None:
     write(root, {"tools.json": json.dumps(changed)})
     before = contents(root)
     done = hermes(root, "import", "json", "tools.json", "-t", "web")
-    assert done.code == 2
-    assert "1 file exists already, with other content (tool_specs/web/lookup.yaml)" in done.err
+    assert (done.code, done.codes) == (1, ["HB1304"])
+    assert "`tool_specs/web/lookup.yaml` declares `lookup` already" in done.out
+    assert "say `--force` to replace" in done.out
     assert contents(root) == before
     done = hermes(root, "import", "json", "tools.json", "-t", "web", "--force")
     assert done.err.endswith("wrote 1 file\n")
 
 
-def test_a_tool_that_the_project_has_elsewhere_is_refused_by_name(root: Path) -> None:
+def test_a_tool_that_the_project_has_elsewhere_is_refused_and_the_rest_goes_on(root: Path) -> None:
+    other = {**TOOLS[0], "name": "other"}
+    write(root, {"tools.json": json.dumps([*TOOLS, other])})
     before = contents(root)
     done = hermes(root, "import", "json", "tools.json", "-t", "net")
-    assert done.code == 2
-    assert "2 tools exist already (`lookup` in tool_specs/web/lookup.yaml, `search` in" in done.err
-    assert contents(root) == before
-    write(root, {"tools.json": json.dumps(TOOLS[:1])})
-    done = hermes(root, "import", "json", "tools.json", "-t", "net")
-    assert "1 tool exists already" in done.err
-    assert hermes(root, "import", "json", "tools.json", "-t", "net", "--force").code == 0
+    assert (done.code, done.codes) == (1, ["HB1304", "HB1304"])
+    assert "`tool_specs/web/lookup.yaml` declares `lookup` already" in done.out
+    assert "help: or give one of the two another name" in done.out
+    assert done.err.endswith("imported 1 tool and 0 toolsets: wrote 1 file\n")
+    assert contents(root).keys() - before.keys() == {"tool_specs/net/other.yaml"}
+    assert hermes(root, "compile").code == 0
+
+
+def test_force_replaces_a_spec_where_it_stands(root: Path) -> None:
+    before = contents(root)
+    changed = {**TOOLS[0], "description": "Do something else than before."}
+    write(root, {"tools.json": json.dumps([changed])})
+    done = hermes(root, "import", "json", "tools.json", "--force")
+    assert (done.code, done.err) == (0, "imported 1 tool and 0 toolsets: wrote 1 file\n")
+    after = contents(root)
+    assert after.keys() == before.keys()
+    assert b"something else" in after["tool_specs/web/lookup.yaml"]
+    assert b"toolset: web" in after["tool_specs/web/lookup.yaml"]
+    assert hermes(root, "compile").code == 0
+
+
+def test_force_leaves_a_file_alone_that_declares_others_too(root: Path) -> None:
+    both = "".join(
+        f"---\n{(root / path).read_text()}"
+        for path in ("tool_specs/web/lookup.yaml", "tool_specs/web/search.yaml")
+    )
+    (root / "tool_specs/web/search.yaml").unlink()
+    write(root, {"tool_specs/web/lookup.yaml": both})
+    before = contents(root)
+    for toolset in ("web", "net"):
+        done = hermes(root, "import", "json", "tools.json", "-t", toolset, "--force")
+        assert (done.code, done.codes) == (1, ["HB1304", "HB1304"])
+        assert "move it out of `tool_specs/web/lookup.yaml`" in done.out
+        assert contents(root) == before
 
 
 def test_a_registry_that_cannot_be_imported_is_told_in_the_first_line(root: Path) -> None:

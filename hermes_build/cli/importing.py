@@ -19,13 +19,15 @@ from hermes_build.cli.present import (
     sound_project,
 )
 from hermes_build.cli.putting import differing, existing, put
-from hermes_build.compiler.adopt import Adopted, Layout, adopt
+from hermes_build.compiler.adopt import Adopted, Layout, Origin, adopt
 from hermes_build.compiler.adopt.definitions import read_definitions
 from hermes_build.compiler.adopt.live import read_registry
-from hermes_build.compiler.diagnostics import Findings
+from hermes_build.compiler.diagnostics import Findings, Label
+from hermes_build.compiler.load import Document
 from hermes_build.compiler.memory import open_memory
 from hermes_build.compiler.pipeline import resolve_project
 from hermes_build.compiler.project import Project
+from hermes_build.compiler.tree import is_inside
 from hermes_build.compiler.verdict import stamp
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -138,50 +140,91 @@ def _bring(
             output=project.output,
         ),
     )
-    standing = differing(project.root, made.files)
+    wanted, imported = _settled(project, made, findings, force=force)
+    standing = differing(project.root, wanted)
     if not force:
-        _refuse_files(standing)
-        _refuse_tools(project, made)
-    present = existing(project.root, {**made.companions, **made.files})
+        for path in standing:
+            findings.add(
+                "HB1304",
+                f"`{path}` exists already, with other content, and stays as it is",
+                help=("say `--force` to replace it",),
+            )
+            del wanted[path]
+    present = existing(project.root, {**made.companions, **wanted})
     files = {
         path: text
-        for path, text in {**made.companions, **made.files}.items()
+        for path, text in {**made.companions, **wanted}.items()
         if path not in present or path in standing
     }
     put(project.root, files, replace=tuple(standing))
     code = report.show(findings.sorted(), project.root, quiet=True)
-    written = sum(path in files for path in made.files)
+    written = sum(path in files for path in wanted)
     say(
-        f"imported {counted(len(made.tools), 'tool')} and "
+        f"imported {counted(imported, 'tool')} and "
         f"{counted(len(made.toolsets), 'toolset')}: wrote {counted(written, 'file')}"
     )
     return code
 
 
-def _refuse_files(standing: Sequence[str]) -> None:
-    if standing:
-        exist = "exists" if len(standing) == 1 else "exist"
-        count = counted(len(standing), "file")
-        raise Undecided(
-            f"{count} {exist} already, with other content ({_some(standing)}): see --force"
-        )
+def _settled(
+    project: Project, made: Adopted, findings: Findings, *, force: bool
+) -> tuple[dict[str, str], int]:
+    """The files to write, and of how many tools; a tool that the project declares is refused.
+
+    With ``force``, it takes the place of the spec that is there, unless others are in that file;
+    where its definition names no toolset, it stays in that of the one before.
+    """
+    sources = resolve_project(project, open_memory(project.root, stamp()), Findings()).sources
+    declared: dict[str, Document] = {}
+    for source in sources:
+        if is_inside(source.path, project.specs):
+            for one in sources.documents(source.path):
+                for name in _names(one):
+                    declared.setdefault(name, one)
+    files, imported = dict(made.files), len(made.origins)
+    for origin in made.origins:
+        there = declared.get(origin.tool)
+        path = there.source.path if there else origin.spec
+        text = files[origin.spec]
+        same_or_new = path == origin.spec and not differing(project.root, {path: text})
+        if same_or_new or (there is None and not sources.documents(path)):
+            continue
+        del files[origin.spec]
+        alone = len(sources.documents(path)) == 1 and there and _names(there)[0] == origin.tool
+        if force and alone and there:
+            owner = there.value.get("toolset")
+            files[path] = origin.text(owner if isinstance(owner, str) else None)
+            continue
+        if origin.handler:
+            files.pop(origin.handler, None)
+        imported -= 1
+        _refuse(origin, there, path, findings, replaceable=bool(alone))
+    return files, imported
 
 
-def _refuse_tools(project: Project, made: Adopted) -> None:
-    """Refuse tools whose names the project has in other files: they would be declared twice."""
-    there = resolve_project(project, open_memory(project.root, stamp()), Findings()).catalog
-    places = {
-        name: tool.place.path
-        for tool in (there.tools if there else ())
-        for name in (tool.name, *tool.aliases)
-        if tool.place.path not in made.files
-    }
-    taken = [f"`{name}` in {places[name]}" for name in made.tools if name in places]
-    if taken:
-        exist = "exists" if len(taken) == 1 else "exist"
-        count = counted(len(taken), "tool")
-        raise Undecided(f"{count} {exist} already ({_some(taken)}): see --force")
+def _names(document: Document) -> list[str]:
+    """The name and the aliases that a spec declares; nothing for what is no spec."""
+    value = document.value if isinstance(document.value, dict) else {}
+    aliases = value.get("aliases")
+    names = [value.get("name"), *(aliases if isinstance(aliases, list) else ())]
+    return [one for one in names if isinstance(one, str)]
 
 
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:5]) + (" …" if len(names) > 5 else "")
+def _refuse(
+    origin: Origin, there: Document | None, path: str, findings: Findings, *, replaceable: bool
+) -> None:
+    one = origin.definition
+    if replaceable:
+        way = f"say `--force` to replace `{path}`"
+    else:
+        way = f"move it out of `{path}`, where it is not alone or an alias, to replace it"
+    findings.add(
+        "HB1304",
+        f"{one.label} cannot be imported: `{path}` declares `{origin.tool}` already"
+        if there
+        else f"{one.label} cannot be imported: `{path}` holds something else",
+        one.span,
+        labels=(Label(there.at("name"), "declared here"),) if there else (),
+        help=(way, "or give one of the two another name"),
+        tool=origin.tool,
+    )

@@ -40,6 +40,22 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Which definition a tool comes from, and the paths of the files that are made of it."""
+
+    tool: str
+    definition: Definition
+    document: JsonObject
+    spec: str
+    handler: str | None = None
+
+    def text(self, owner: str | None = None) -> str:
+        """The text of its spec; ``owner`` is the toolset of a tool whose definition names none."""
+        owned = {"toolset": owner} if owner is not None else {}
+        return dump({"name": self.tool, **owned, **self.document}, comment=self.definition.comment)
+
+
+@dataclass(frozen=True, slots=True)
 class Adopted:
     """What an import gives: text by path under the root, and the names that it declares.
 
@@ -50,6 +66,7 @@ class Adopted:
     tools: tuple[str, ...]
     toolsets: tuple[str, ...]
     companions: dict[str, str] = field(default_factory=dict)
+    origins: tuple[Origin, ...] = ()
 
 
 def adopt(
@@ -83,14 +100,18 @@ def adopt(
     names = [one.name for one in given]
     files: dict[str, str] = {}
     final: dict[str, str] = {}
+    origins: list[Origin] = []
     for one, name, spec in zip(kept, names, specs, strict=True):
         spec["name"] = name
         final.setdefault(one.name, name)
         folder = spec.get("toolset", IMPORTED)
-        files[f"{layout.specs}/{folder}/{name}.yaml"] = dump(spec, comment=one.comment)
+        path, handler_path = f"{layout.specs}/{folder}/{name}.yaml", None
         if handler == "self":
             made = handler_file(name, layout.handlers, layout.output, is_async=bool(one.is_async))
-            files[_under(layout.source, made.path)] = made.text
+            handler_path = _under(layout.source, made.path)
+            files[handler_path] = made.text
+        origins.append(Origin(name, one, spec, path, handler_path))
+        files[path] = origins[-1].text()
     documents = settle(toolsets, final, groups, findings)
     for document in documents:
         files[f"{layout.toolsets}/{document['name']}.yaml"] = dump(document)
@@ -99,7 +120,7 @@ def adopt(
         made_by = package_files(layout.handlers)
         packages = {_under(layout.source, path): text for path, text in made_by.items()}
     declared = tuple(document["name"] for document in documents)
-    return Adopted(files, tuple(names), declared, packages)
+    return Adopted(files, tuple(names), declared, packages, tuple(origins))
 
 
 def _under(source: str, path: str) -> str:
