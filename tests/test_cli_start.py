@@ -93,10 +93,13 @@ def test_a_file_in_the_way_is_said(tmp_path: Path, path: str, at: str) -> None:
     assert "Traceback" not in done.err
 
 
-def test_new_tools_compile_and_check(started: Path) -> None:
+def test_new_tools_compile_and_check_with_a_note_that_they_are_to_be_filled_in(
+    started: Path,
+) -> None:
     for command in ("compile", "check"):
-        done = hermes(started, command)
-        assert (done.code, done.codes) == (0, [])
+        done = hermes(started, command, "--strict")
+        assert (done.code, set(done.codes)) == (0, {"HB1212"})
+        assert "is still the one that `hermes-build new` wrote" in done.out
     assert (started / "handlers/fetch_page.py").is_file()
     assert not (started / "handlers/bound_elsewhere.py").exists()
     shown = hermes(started, "explain", "fetch-page").out

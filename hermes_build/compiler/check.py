@@ -20,6 +20,9 @@ Pointer = tuple[str | int, ...]
 SHORTEST_DESCRIPTION = 12
 """Characters below which a tool's description hardly tells it from its neighbours."""
 
+UNFILLED = "What {name} does, on what, and when to use it."
+"""The description of a tool that was made by ``hermes-build new`` and not filled in yet."""
+
 
 @dataclass(frozen=True, slots=True)
 class Texts:
@@ -108,7 +111,8 @@ def lint(tool: Tool, doc: Document, findings: Findings) -> None:
     for rule in RULES:
         if not ours and not rule.foreign:
             continue
-        severity = CODES[rule.code].severity if ours else "warning"
+        usual = CODES[rule.code].severity
+        severity = usual if ours or usual == "info" else "warning"
         for hit in rule.check(subject):
             labels: tuple[Label, ...] = ()
             if hit.also is not None:
@@ -154,6 +158,17 @@ def _short(subject: Subject) -> Iterator[Hit]:
             f"the description of `{subject.tool.name}` has {len(text)} characters",
             label="hardly tells this tool from another",
             help=("say what it does, on what, and when to use it",),
+        )
+
+
+def _unfilled(subject: Subject) -> Iterator[Hit]:
+    tool = subject.tool
+    if tool.description.strip().replace('"', "") == UNFILLED.format(name=tool.name):
+        yield Hit(
+            ("description",),
+            f"the description of `{tool.name}` is still the one that `hermes-build new` wrote",
+            label="to be filled in",
+            help=("say what it does, on what, and when to use it, and fill in its handler",),
         )
 
 
@@ -371,4 +386,5 @@ RULES = (
     Rule("HB1206", _open_root),
     Rule("HB1207", _single_enum),
     Rule("HB1210", _confusable, foreign=True),
+    Rule("HB1212", _unfilled, foreign=True),
 )

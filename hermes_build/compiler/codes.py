@@ -81,6 +81,7 @@ _ROWS = (
     ("HB1209", "tool-in-no-toolset", "warning", "No toolset holds a tool."),
     ("HB1210", "confusable-parameters", "warning", "Two parameters differ only in case or in Unicode form."),
     ("HB1211", "toolset-misspelt", "warning", "One tool alone names a toolset whose name is a slip away from another's."),
+    ("HB1212", "description-unfilled", "info", "A tool's description is still the one that `hermes-build new` wrote."),
     ("HB1290", "suppression-without-reason", "error", "A suppression gives no reason."),
     ("HB1291", "unused-suppression", "warning", "A suppression hides nothing."),
     ("HB1292", "unknown-code", "error", "A suppression or a setting names a code that does not exist."),

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from hermes_build import __version__
 from hermes_build.compiler.adopt.handlers import PACKAGE, handler_file, package_files
+from hermes_build.compiler.check import UNFILLED
 from hermes_build.compiler.diagnostics import Findings, Span
 from hermes_build.compiler.project import Project
 from hermes_build.compiler.publish import schema_text
@@ -162,7 +163,7 @@ def project_scaffold(read: Read) -> Scaffold:
 _TOOL_SPEC = """\
 # yaml-language-server: $schema={schema}
 name: {name}
-{toolset}description: What {name} does, on what, and when to use it.
+{toolset}description: {description}
 parameters:
   type: object
   properties:
@@ -210,6 +211,7 @@ def tool_scaffold(
         spec: _TOOL_SPEC.format(
             schema="../" * spec.count("/") + _schema_path("tool"),
             name=_scalar(name),
+            description=UNFILLED.format(name=_scalar(name)),
             toolset=f"toolset: {_scalar(toolset)}\n" if toolset else "",
             extra=extra,
         )
