@@ -233,8 +233,8 @@ def _rest_of_signature(shape: Shape) -> Iterator[tuple[str, str]]:
             yield (
                 "surplus-parameter",
                 (
-                    f"the parameter `{name}` is never passed: a handler gets its arguments and "
-                    "whatever context there is; give it a default"
+                    f"the parameter `{name}` is not always passed: a handler gets its arguments "
+                    "and whatever context there is; give it a default"
                 ),
             )
 

@@ -1,10 +1,11 @@
 """Dynamic schemas: what a running program rewrites of a tool's definition, where its spec lets it.
 
 A tool's ``dynamic_schema_overrides`` is called at each listing. It returns either parts of the
-function object (``{"description": ..., "parameters": ...}``), or values by JSON pointer
-(``{"/parameters/properties/model/enum": [...]}``). What comes out may differ from the declared
-schema at the declared pointers alone, keeps its name, and must be a schema itself. Otherwise the
-declared schema stands, and a warning names the tool.
+function object (``{"description": ..., "parameters": ...}``), values by JSON pointer
+(``{"/parameters/properties/model/enum": [...]}``), or both. What comes out may differ from the
+declared schema at the declared pointers alone, keeps its name, must be a schema itself, and leaves
+no property missing that a declared default fills in. Otherwise the declared schema stands, and a
+warning names the tool.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from hermes_build.runtime.errors import describe
 from hermes_build.runtime.logs import warn
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
     from hermes_build.runtime.coercion import Repair
+    from hermes_build.runtime.defaults import Plan
     from hermes_build.runtime.registry import ToolRegistry
     from hermes_build.runtime.validation import Arguments
 
@@ -129,11 +131,11 @@ def _made(
     static: dict[str, Any], given: dict[str, Any], declared: tuple[str, ...] | list[str]
 ) -> dict[str, Any]:
     made = deepcopy(static)
-    if given and all(key.startswith("/") for key in given):
-        for pointer, value in given.items():
+    # Whole members first, so that a pointer may lead into one of them.
+    made.update({key: value for key, value in given.items() if not key.startswith("/")})
+    for pointer, value in given.items():
+        if pointer.startswith("/"):
             _put(made, pointer, value)
-    else:
-        made.update(given)
     for pointer in differing(static, made):
         if not any(pointer == one or pointer.startswith(f"{one}/") for one in declared):
             allowed = ", ".join(declared)
@@ -145,7 +147,31 @@ def _made(
         raise _Broken("the parameters that it gives are no schema of an object")
     if fault := not_a_schema(parameters):
         raise _Broken(f"the parameters that it gives are no JSON Schema: {fault}")
+    if lost := _lost_default(static["parameters"], parameters):
+        raise _Broken(
+            f"it leaves `{lost}` without a default that fits, and the handler counts on one: "
+            "give such a default, or make it required"
+        )
     return made
+
+
+def _lost_default(static: dict[str, Any], made: dict[str, Any]) -> str:
+    """The first property that always reaches a handler by its declared default, and now may not.
+
+    Empty where there is none.
+    """
+    from hermes_build.runtime.defaults import make_plan
+    from hermes_build.runtime.subschemas import subschema_check
+
+    if equal(static, made) or (before := make_plan(static, subschema_check(static))) is None:
+        return ""
+    now = make_plan(made, subschema_check(made))
+    there = made.get("required", ())
+    return next((name for name in before.defaults if not _is_filled(now, name, there)), "")
+
+
+def _is_filled(plan: Plan | None, name: str, required: Collection[str]) -> bool:
+    return name in required or (plan is not None and name in plan.defaults)
 
 
 def _put(root: dict[str, Any], pointer: str, value: Any) -> None:

@@ -77,6 +77,57 @@ def test_what_breaks_the_rule_leaves_the_declared_schema_and_warns(
     assert why in record.message
 
 
+UNITS = {
+    "type": "object",
+    "properties": {
+        "value": {"type": "integer", "description": "How many."},
+        "to": {"enum": ["ft", "m"], "default": "ft", "description": "The unit."},
+    },
+    "required": ["value"],
+    "additionalProperties": False,
+}
+AT_TO = "/parameters/properties/to"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "to"),
+    [
+        ({f"{AT_TO}/enum": ["m"]}, "ft"),
+        ({AT_TO: {"enum": ["ft", "m"]}}, "ft"),
+        ({"/parameters/properties": {"value": {"type": "integer"}}}, "ft"),
+        ({f"{AT_TO}/enum": ["m"], f"{AT_TO}/default": "m"}, "m"),
+        ({f"{AT_TO}/enum": ["ft"]}, "ft"),
+        ({f"{AT_TO}/enum": ["m"], "/parameters/required": ["value", "to"]}, None),
+    ],
+    ids=["enum narrowed", "default dropped", "property dropped", "both", "still fits", "required"],
+)
+def test_a_property_with_a_declared_default_always_reaches_the_handler(
+    tmp_path: Path, overrides: Any, to: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    dynamic = ["/parameters/properties", "/parameters/required"]
+    registry = write_program(
+        tmp_path, [tool("t", UNITS, handler="external", dynamic=dynamic)]
+    ).registry
+    registry.register(
+        "t", handler=lambda args: args["to"], dynamic_schema_overrides=lambda: overrides
+    )
+    with caplog.at_level(logging.WARNING):
+        answer = registry.call("t", {"value": 1})
+    passed_over = schema(registry) == registry.get_schema("t")
+    if to is None:
+        assert '\\"to\\" is a required property' in answer
+    else:
+        assert answer == to
+    assert passed_over == ("`to` without a default that fits" in caplog.text)
+
+
+def test_pointers_and_whole_members_may_stand_side_by_side(tmp_path: Path) -> None:
+    at = "/parameters/properties/model/enum"
+    registry = make(tmp_path, lambda: {at: ["b"], "description": "Now."}, ["/description", at])
+    assert schema(registry)["description"] == "Now."
+    assert schema(registry)["parameters"]["properties"]["model"]["enum"] == ["b"]
+
+
 def test_what_comes_out_must_be_a_schema(tmp_path: Path) -> None:
     at = "/parameters/properties/model"
     for broken in ({"type": "nonsense"}, {"pattern": "("}, {"$ref": "#/$defs/none"}):
