@@ -87,6 +87,23 @@ def test_arguments_that_are_no_json_decide_nothing(compiled: Path, text: str) ->
     assert done.err.startswith("Error: the arguments are not JSON: ")
 
 
+def test_arguments_that_are_no_json_are_shown_shortened_beside_an_example(compiled: Path) -> None:
+    done = hermes(compiled, "call", "read_file", "{path: " + "x" * 1000 + "}")
+    assert done.code == 2
+    assert "they arrived as '{path: xxx" in done.err and "x..." in done.err
+    assert """'{"name": "Ada"}'""" in done.err
+    assert len(done.err) < 400
+
+
+@pytest.mark.parametrize("words", [["{path:", "x}"], ["{path:", "x,", "limit:", "3}"]])
+def test_json_that_the_shell_split_is_told_as_such(compiled: Path, words: list[str]) -> None:
+    done = hermes(compiled, "call", "read_file", *words)
+    assert (done.code, done.out) == (2, "")
+    assert "the shell split the JSON" in done.err
+    assert """`hermes-build call read_file '{"name": "Ada"}'`""" in done.err
+    assert "bundle" not in done.err.partition("Error: ")[2]
+
+
 def test_a_name_that_stands_twice_in_one_object_decides_nothing(compiled: Path) -> None:
     done = hermes(compiled, "call", "read_file", '{"path": "x", "path": "y"}')
     assert (done.code, done.out) == (2, "")

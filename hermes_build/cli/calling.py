@@ -17,6 +17,9 @@ from hermes_build.ir import is_name
 from hermes_build.runtime.decoding import decode
 from hermes_build.runtime.standalone import is_error, shown
 
+_SHOWN = 60
+"""So many characters of arguments that are no JSON are shown."""
+
 
 @click.command("call")
 @click.argument("words", nargs=-1, required=True, metavar="[BUNDLE] TOOL [JSON]")
@@ -32,6 +35,11 @@ def call_command(words: tuple[str, ...], trust: Trust, start: str) -> int:
     called, once it is verified.
     """
     named = len(words) == 2 and is_name(words[1])
+    if _is_split(words):
+        raise click.UsageError(
+            "the shell split the JSON at its spaces: put it in single quotes, as in "
+            f'`hermes-build call {words[0]} \'{{"name": "Ada"}}\'`'
+        )
     if len(words) == 3 or is_bundle(words[0]) or (named and is_installed(words[0])):
         return run_bundle(words[0], ["call", *words[1:]], trust)
     if len(words) > 3:
@@ -57,6 +65,11 @@ def call_command(words: tuple[str, ...], trust: Trust, start: str) -> int:
     return int(failed)
 
 
+def _is_split(words: tuple[str, ...]) -> bool:
+    """Whether one JSON text came as several words, since nothing kept the shell from it."""
+    return len(words) > 2 and words[1].startswith(("{", "["))
+
+
 def _arguments(text: str | bytes) -> Any:
     """Read the arguments of a call.
 
@@ -66,7 +79,12 @@ def _arguments(text: str | bytes) -> Any:
     try:
         return decode(text)
     except ValueError as error:
-        raise Undecided(f"the arguments are not JSON: {error}") from error
+        shown = repr(text if isinstance(text, str) else text.decode("utf-8", "replace"))
+        shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
+        raise Undecided(
+            f"the arguments are not JSON: {error}; they arrived as {shown}, and are written like "
+            '\'{"name": "Ada"}\', in single quotes'
+        ) from error
 
 
 def open_registry(project: Project) -> Any:
