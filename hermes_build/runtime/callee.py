@@ -20,18 +20,17 @@ if TYPE_CHECKING:
 class Callee:
     """One tool, ready to be called: the parts of a call, looked up once.
 
-    ``fits`` tells that what a model sent can be handed on as it is; ``accept`` turns it into what a
-    handler gets, or raises `Refusal`; ``accept_reporting`` also tells what it repaired. ``handler``
-    takes ``(arguments, **context)`` whatever shape the registered function has. ``timeout`` is in
-    seconds, None for none. Text of up to ``limit`` characters is a result as it is: -1 says that no
-    text is, since it has to be looked at.
+    ``fits`` tells that what a model sent can be handed on as it is; ``judge`` turns it into what a
+    handler gets, or a `Refusal`; ``accept_reporting`` raises that, and tells what it repaired.
+    ``handler`` takes ``(arguments, **context)`` whatever shape the registered function has.
+    ``timeout`` is in seconds, None for none. Text of up to ``limit`` characters is a result as it
+    is: -1 says that no text is, since it has to be looked at.
     """
 
     __slots__ = (
         "_limit",
         "_output",
         "_registry",
-        "accept",
         "accept_reporting",
         "check",
         "fits",
@@ -39,6 +38,7 @@ class Callee:
         "has_requirements",
         "is_async",
         "is_plain",
+        "judge",
         "limit",
         "may_wait",
         "name",
@@ -52,7 +52,7 @@ class Callee:
         self.name: str = record["name"]
         arguments = self._gate(registry, record)
         self.fits = arguments.fit_as_they_are
-        self.accept = arguments.accept
+        self.judge = arguments.judge
         self.accept_reporting = arguments.accept_reporting
         self.handler: Callable[..., Any] = binding.call
         self.is_async: bool = binding.is_async

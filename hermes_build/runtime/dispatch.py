@@ -10,7 +10,7 @@ from __future__ import annotations
 from sys import modules
 
 from hermes_build.runtime.call import Call
-from hermes_build.runtime.errors import ToolFailure
+from hermes_build.runtime.errors import Refusal, ToolFailure
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,7 +57,9 @@ def call(self: ToolRegistry | Session, /, name: str, args: Any = None, **context
         if fits:
             arguments = args
         else:
-            arguments = tool.accept(args)
+            arguments = tool.judge(args)
+            if isinstance(arguments, Refusal):
+                return tool.refuse(arguments, "")
             if self._ready.get(name) is not tool:  # taken away while they were looked at
                 return run(self.begin(name, args, context))
         result = tool.handler(arguments, **context) if context else tool.handler(arguments)

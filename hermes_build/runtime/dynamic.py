@@ -14,9 +14,9 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from hermes_build.runtime.admission import not_a_schema, not_json
 from hermes_build.runtime.drift import differing, equal
 from hermes_build.runtime.errors import describe
+from hermes_build.runtime.json_faults import not_a_schema, not_json
 from hermes_build.runtime.logs import warn
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from hermes_build.runtime.coercion import Repair
     from hermes_build.runtime.defaults import Plan
+    from hermes_build.runtime.errors import Refusal
     from hermes_build.runtime.registry import ToolRegistry
     from hermes_build.runtime.validation import Arguments
 
@@ -104,9 +105,9 @@ class DynamicArguments:
         """Whether arguments can be handed on without a change."""
         return self._now().fit_as_they_are(args)
 
-    def accept(self, args: Any) -> dict[str, Any]:
-        """The arguments as a handler gets them. Raises `Refusal`."""
-        return self._now().accept(args)
+    def judge(self, args: Any) -> dict[str, Any] | Refusal:
+        """The arguments as a handler gets them, or why there are none."""
+        return self._now().judge(args)
 
     def accept_reporting(self, args: Any) -> tuple[dict[str, Any], tuple[Repair, ...]]:
         """The arguments as a handler gets them, and what was repaired. Raises `Refusal`."""

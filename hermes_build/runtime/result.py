@@ -53,6 +53,8 @@ def tool_result(data: object = None, **fields: object) -> str:
 
 def _words(message: object) -> str:
     """What an error says; to fail at saying it is no reason to lose the error."""
+    if type(message) is str:
+        return message
     try:
         text = str(message)
     except KeyboardInterrupt:

@@ -106,8 +106,24 @@ class Arguments:
             Refusal: (``invalid_arguments``) when they do not fit the schema, and cannot be made to;
                 its message is for the model, and speaks of what was sent.
         """
+        found = self.judge(args)
+        if isinstance(found, Refusal):
+            raise found
+        return found
+
+    def judge(self, args: Any) -> dict[str, Any] | Refusal:
+        """The same as `accept`, with the refusal returned: raising it is a tenth of what it costs.
+
+        ``fit_as_they_are`` has said no, or raised ValueError.
+        """
         filled = self._filled_at_once(args) if args.__class__ is dict else None
-        return self._closely(args)[0] if filled is None else filled
+        if filled is not None:
+            return filled
+        try:
+            found = self._closely(args)
+        except Refusal as refusal:
+            return refusal
+        return found if isinstance(found, Refusal) else found[0]
 
     def accept_reporting(self, args: Any) -> tuple[dict[str, Any], tuple[Repair, ...]]:
         """The same as `accept`, and every place where another value was put than was sent."""
@@ -119,7 +135,10 @@ class Arguments:
             filled = self._filled_at_once(args)
         if filled is not None:
             return filled, ()
-        arguments, sent, repaired = self._closely(args)
+        found = self._closely(args)
+        if isinstance(found, Refusal):
+            raise found
+        arguments, sent, repaired = found
         if sent is repaired:
             return arguments, ()
         from hermes_build.runtime.coercion import differences
@@ -132,7 +151,7 @@ class Arguments:
         ``fit_as_they_are`` has said no: where nothing is to be filled in, it would say so again.
         """
         # What was sent keeps its order and its values; what was missing comes behind.
-        filled = args | self._flat | args
+        filled = args | self._flat | args if self._flat else args
         if len(filled) == len(args) and not self._nullable:
             return None
         try:
@@ -145,12 +164,16 @@ class Arguments:
             pass
         return None
 
-    def _closely(self, args: Any) -> tuple[dict[str, Any], Any, Any]:
-        """Arguments as a handler gets them, what was sent, and the same repaired."""
+    def _closely(self, args: Any) -> tuple[dict[str, Any], Any, Any] | Refusal:
+        """Arguments as a handler gets them, what was sent, and the same repaired.
+
+        Raises:
+            Refusal: when they are no object, or nested too deeply.
+        """
         look = Look()
         value = look.at(args if args.__class__ is dict else self._as_object(args))
         if look.saw_no_number:  # to the validator, this is null
-            raise self._invalid("; ".join(islice(no_numbers(value), 1)) or "not JSON")
+            return self._invalid("; ".join(islice(no_numbers(value), 1)) or "not JSON")
         sent = args if isinstance(args, str) else value
         filled = self._filled(value)
         try:
@@ -164,11 +187,11 @@ class Arguments:
                 if (fitting := self._fitting(repaired, filled)) is not None:
                     return self._with_ints(fitting), sent, repaired
         except ValueError as error:
-            raise self._invalid(f"not JSON ({error})") from None
+            return self._invalid(f"not JSON ({error})")
         if errors is None:
-            raise self._invalid(_TOO_MANY)
+            return self._invalid(_TOO_MANY)
         told = self._teller.tell(errors, value)
-        raise self._invalid(f"{told}; and there may be more" if many else told)
+        return self._invalid(f"{told}; and there may be more" if many else told)
 
     def _filled(self, value: dict[str, Any]) -> dict[str, Any]:
         """A value with its defaults; itself where none is missing."""
@@ -273,13 +296,14 @@ def _repairable(errors: list[Any]) -> set[str | int] | None:
 
 def _may_be_read(name: str, kind: Any, value: Any) -> bool:
     """Whether a value that is refused for its kind may be read as one that is wanted."""
-    if name == "enum" and {str}.issuperset(map(type, kind.options)):
-        return False  # text is what is read, and never what comes of it
-    if name != "type" or "array" in (wanted := kind.types):
-        return True
-    if not isinstance(value, str) or wanted == ["string"]:
-        return False
-    return value[:1] in _JSON_STARTS or value[:6].lower() in _WORDS
+    if name == "type":
+        if "array" in kind.types:
+            return True
+        return isinstance(value, str) and (
+            value[:1] in _JSON_STARTS or (len(value) < 6 and value.lower() in _WORDS)
+        )
+    # Text is what is read, and never what comes of it.
+    return name != "enum" or not {str}.issuperset(map(type, kind.options))
 
 
 def _never(_: object) -> bool:
