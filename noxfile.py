@@ -30,6 +30,7 @@ def lint(session: nox.Session) -> None:
     session.run("ruff", "check")
     session.run("ruff", "format", "--check")
     session.run("lint-imports")
+    session.run("lint-imports", "--config", ".importlinter-runtime")
 
 
 @nox.session

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from hermes_build.ir import is_name
 from hermes_build.runtime.drift import Claim, claims_async, differences
 from hermes_build.runtime.errors import RegistrationError
+from hermes_build.runtime.json_faults import not_a_schema, not_json
 from hermes_build.runtime.mismatch import relative_path, show_place
 from hermes_build.runtime.nearest import did_you_mean
 from hermes_build.runtime.overlay import Registered
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
     from hermes_build.runtime.registry import ToolRegistry
 
 Problems: TypeAlias = Iterator[tuple[str, str]]
-
-_MOST_LEVELS = 100
-"""Levels of nesting in a schema: what reads it later walks it natively."""
 
 _HINTS = ("read_only", "destructive", "idempotent", "open_world")
 
@@ -273,43 +271,3 @@ def _flag(offer: Offer) -> Problems:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and not isnan(value)
-
-
-def not_json(value: Any) -> str:
-    """Why a value cannot be JSON that a model gets, in words; empty where it can."""
-    waiting: list[tuple[Any, int]] = [(value, 0)]
-    while waiting:
-        one, depth = waiting.pop()
-        if depth > _MOST_LEVELS:
-            return f"it is nested more than {_MOST_LEVELS} levels deep, or holds itself"
-        if isinstance(one, dict):
-            wrong = next((key for key in one if not isinstance(key, str)), None)
-            if wrong is not None or None in one:
-                return f"the key {wrong!r} is not text"
-            waiting += [(part, depth + 1) for pair in one.items() for part in pair]
-        elif isinstance(one, list | tuple):
-            waiting += [(part, depth + 1) for part in one]
-        elif isinstance(one, str):
-            try:
-                one.encode()
-            except UnicodeEncodeError:
-                return "it holds half a surrogate pair, which no text can be sent with"
-        elif isinstance(one, float) and not isfinite(one):
-            return f"it holds {one}, which JSON has no number for"
-        elif not (one is None or isinstance(one, bool | int | float)):
-            return f"it holds a value of type {type(one).__name__}"
-    return ""
-
-
-def not_a_schema(schema: dict[str, Any] | bool) -> str:
-    """Why JSON is no JSON Schema 2020-12 that stands alone, in words; empty where it is one."""
-    from jsonschema_rs import Draft202012Validator, ValidationError
-
-    try:
-        Draft202012Validator(schema, offline=True)
-    except ValidationError as error:
-        place = "".join(f"/{one}" for one in error.instance_path)
-        return f"{error.message}{f' (at {place})' if place else ''}".rstrip(".")
-    except ValueError as error:
-        return " ".join(str(error).split()).rstrip(".")
-    return ""
