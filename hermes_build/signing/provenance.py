@@ -24,18 +24,20 @@ def source_of(folder: str | os.PathLike[str], inputs: Iterable[str]) -> Source |
 
     ``inputs`` are the files that something was made of, relative to ``folder`` with forward
     slashes; one that is not there counts for nothing. What is changed, staged or deleted below
-    ``folder`` makes the source unclean, and so does an input that is not tracked, whether git is
-    told to ignore it or not. None where there is no git, no repository, no commit, or where the
-    repository around the folder has no file in it.
+    ``folder`` makes the source unclean. So does an input that is not tracked, whether git is told
+    to ignore it or not, and one whose changes git is told not to look at. None where there is no
+    git, no repository, no commit, or where the repository around the folder has no file in it.
     """
     commit = _git(folder, "rev-parse", "--verify", "HEAD^{commit}")
-    tracked = commit and _git(folder, "ls-files", "-z", "--", ".")
+    tracked = commit and _git(folder, "ls-files", "-v", "-z", "--", ".")
     if not commit or not tracked:
         return None
     status = _git(folder, "status", "--porcelain", "--untracked-files=no", "--", ".")
     if status is None:
         return None
-    known = set(tracked.split("\0"))
+    # What git was told to take for unchanged, it says nothing of: its mark is a small letter, or S.
+    marked = (line.partition(" ") for line in tracked.split("\0"))
+    known = {name for mark, _, name in marked if mark.isupper() and mark != "S"}
     others = [one for one in inputs if one not in known]
     is_whole = not any(os.path.lexists(os.path.join(folder, one)) for one in others)
     return Source(commit.strip(), not status and is_whole)
@@ -54,10 +56,22 @@ def made_from(manifest: Manifest) -> Iterator[str]:
             yield place
 
 
+def _surroundings() -> dict[str, str]:
+    """The environment without what names another repository, as git's own hooks inherit it."""
+    kept = ("GIT_CONFIG_", "GIT_CEILING_", "GIT_DISCOVERY_")
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GIT_")
+        or (name.startswith(kept) and name != "GIT_CONFIG_PARAMETERS")
+    }
+
+
 def _git(folder: str | os.PathLike[str], *arguments: str) -> str | None:
     try:
         done = subprocess.run(
             [*_GIT, "-C", os.fspath(folder), *arguments],
+            env=_surroundings(),
             stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,

@@ -496,3 +496,37 @@ def test_without_the_packages_the_message_says_what_to_install() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert "pip install 'hermes-build[sign]'" in done.stdout
+
+
+@needs_git
+@pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
+def test_what_git_is_told_not_to_look_at_is_not_taken_for_unchanged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flag: str
+) -> None:
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
+    git(tmp_path, "init", "-q")
+    (tmp_path / "tool.yaml").write_text("name: a\n")
+    git(tmp_path, "add", "-A")
+    git(tmp_path, "commit", "-q", "-m", "one")
+    commit = git(tmp_path, "rev-parse", "HEAD").strip()
+    git(tmp_path, "update-index", flag, "tool.yaml")
+    (tmp_path / "tool.yaml").write_text("name: b\n")
+    assert source_of(tmp_path, INPUTS) == Source(commit, clean=False)
+
+
+@needs_git
+def test_the_source_is_the_project_s_own_repository_whatever_a_hook_of_another_inherits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commits = []
+    for name in ("mine", "other"):
+        folder = tmp_path / name
+        folder.mkdir()
+        git(folder, "init", "-q")
+        (folder / "tool.yaml").write_text(f"name: {name}\n")
+        git(folder, "add", "-A")
+        git(folder, "commit", "-q", "-m", name)
+        commits.append(git(folder, "rev-parse", "HEAD").strip())
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "other" / ".git"))
+    monkeypatch.setenv("GIT_WORK_TREE", str(tmp_path / "other"))
+    assert source_of(tmp_path / "mine", INPUTS) == Source(commits[0], clean=True)
