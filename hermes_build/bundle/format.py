@@ -303,12 +303,15 @@ def is_licence(path: str) -> bool:
 def roots_of(paths: Iterable[str]) -> tuple[str, ...]:
     """Return the top-level names that can be imported from ``program/``, sorted.
 
-    ``paths`` are those of all files of the bundle. A folder counts when there is a Python file
-    somewhere below it.
+    ``paths`` are those of all files of the bundle. A folder counts whatever it holds, since one of
+    data alone is a package too, and would else be looked for outside of the bundle.
     """
     found = set()
     for path in paths:
-        if path.startswith(PROGRAM) and path.endswith(".py"):
+        if path.startswith(PROGRAM):
             first, _, rest = path[len(PROGRAM) :].partition("/")
-            found.add(first if rest else first[:-3])
+            if rest and (first.isidentifier() or path.endswith(".py")):
+                found.add(first)
+            elif not rest and first.endswith(".py"):
+                found.add(first[:-3])
     return tuple(sorted(found))

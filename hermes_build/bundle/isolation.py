@@ -124,8 +124,11 @@ class Space:
         return text.replace(self.package + ".", "")
 
     def is_own(self, name: str) -> bool:
-        """Whether an absolute name, as the program has it, leads into the space."""
-        return name.partition(".")[0] in self.roots
+        """Whether an absolute name, as the program has it, leads into the space.
+
+        What ``:`` parts from the name of a module, as in ``handlers:read``, does not count.
+        """
+        return name.partition(":")[0].partition(".")[0] in self.roots
 
     def import_module(self, name: str) -> ModuleType:
         """Import a module by the name that the program has for it.

@@ -188,7 +188,7 @@ def test_the_source_folder_is_taken_off_a_path_of_the_project() -> None:
 
 def test_roots_are_what_can_be_imported() -> None:
     paths = ["program/a.py", "program/b/c/d.py", "program/data/x.json", "specs/e.py", "__main__.py"]
-    assert roots_of(paths) == ("a", "b")
+    assert roots_of([*paths, "program/no-name/x.json", "program/x.json"]) == ("a", "b", "data")
 
 
 @pytest.mark.parametrize("name", ["a", "my-tools_1.0", "A" * 100])

@@ -24,6 +24,7 @@ from typing import Any
 
 import pytest
 
+from hermes_build.bundle.format import roots_of
 from hermes_build.bundle.isolation import Space
 
 
@@ -104,6 +105,32 @@ def test_every_form_of_import_leads_to_the_module_of_the_space(lines: str) -> No
     assert found is one.import_module("handlers.files.reading").read
     assert found() == "read"
     assert sys.modules.get("handlers") is before
+
+
+def test_a_name_with_an_attribute_leads_to_a_module_at_the_top_of_the_space() -> None:
+    lines = "from pkgutil import resolve_name\nfound = resolve_name('topm:read')\n"
+    one = space({"topm.py": "def read(): return 'read'\n", "tool.py": lines})
+    assert one.import_module("tool").found is one.import_module("topm").read
+
+
+def test_a_folder_of_data_alone_is_imported_and_read_inside_of_the_space(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = tmp_path / "nsp" / "dd" / "q.txt"
+    host.parent.mkdir(parents=True)
+    host.write_text("the host's")
+    monkeypatch.syspath_prepend(tmp_path)
+    lines = """\
+        import nsp
+        from importlib.resources import files
+        found = files("nsp").joinpath("dd/q.txt").read_text()
+        again = files(nsp).joinpath("dd/q.txt").read_text()
+        """
+    sources: dict[str, str | bytes] = {"nsp/dd/q.txt": b"its own", "tool.py": lines}
+    one = Space(Memory(sources), roots_of(Memory(sources).names()), "v1", path="/nowhere/a.hermes")
+    _open.append(one)
+    tool = one.import_module("tool")
+    assert (tool.found, tool.again) == ("its own", "its own")
 
 
 def test_star_imports_follow_all_and_leave_out_private_names() -> None:
