@@ -57,6 +57,9 @@ def found(root: Path, text: str, **more: str) -> list[Diagnostic]:
         "__builtins__['exec']('import x.w')",
         "exec('exec(\"import x.w\")')",
         "__import__('x.w').f",
+        "match 'a':\n    case str() if (m := __import__('x.w')): ...",
+        "match 'a':\n    case y if y == __import__('x.w').f: ...",
+        "try: ...\nexcept __import__('x.w').w.E: ...",
     ],
 )
 def test_a_name_that_is_written_out_is_followed(tmp_path: Path, text: str) -> None:

@@ -51,12 +51,11 @@ class Lookups:
             self.bound(statement, statement.targets)
         elif isinstance(statement, (ast.AnnAssign, ast.AugAssign)):
             self.bound(statement, [statement.target])
-        stack = [one for one in ast.iter_child_nodes(statement) if not _is_body(one)]
-        stack.reverse()
+        stack = _inner(statement)
         while stack:
             node = stack.pop()
             rest = self.seen(node, guarded) if isinstance(node, ast.expr) else None
-            stack += reversed(list(ast.iter_child_nodes(node)) if rest is None else rest)
+            stack += _inner(node) if rest is None else reversed(rest)
 
     def seen(self, node: ast.expr, guarded: bool) -> list[ast.expr] | None:
         """Judge one expression: what of it is still to be looked at, or None for all of it."""
@@ -271,8 +270,9 @@ def _without_builtins(node: ast.expr | None) -> bool:
     )
 
 
-def _is_body(node: ast.AST) -> bool:
-    return isinstance(node, (ast.stmt, ast.ExceptHandler, ast.match_case))
+def _inner(node: ast.AST) -> list[ast.AST]:
+    """What stands in a node, last first, but for statements; guards and caught types do."""
+    return [one for one in ast.iter_child_nodes(node) if not isinstance(one, ast.stmt)][::-1]
 
 
 def _listed(node: ast.expr | None) -> tuple[str, ...] | None:
