@@ -110,7 +110,7 @@ def parsed(data: bytes, path: str) -> dict[str, Installed]:
                 "",
                 "install the hermes-build that wrote it, or a newer one",
             )
-        if found != FORMAT:
+        if type(found) is not int or found != FORMAT:
             raise ValueError
         return {
             name: _row(name, one["current"], one["versions"])

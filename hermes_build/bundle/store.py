@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from dataclasses import dataclass
 
 from hermes_build.bundle.archive import write_archive
@@ -42,6 +43,7 @@ _PART = re.compile(
 )
 _AGAIN = "install it again"
 _MAX_LIST = 32 * 1024 * 1024
+_AT_ONCE = getattr(os, "O_NONBLOCK", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,7 +343,10 @@ def resolve(name_or_path: str, folder: str | os.PathLike[str] | None = None) -> 
 
 def _content(path: str) -> bytes | None:
     try:
-        with open(path, "rb") as file:
+        # Opening a pipe would wait for somebody to write to it.
+        with open(path, "rb", opener=lambda name, flags: os.open(name, flags | _AT_ONCE)) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise BundleError("HB8020", f"{path} is no regular file", "", "put the list back")
             return file.read(_MAX_LIST)
     except FileNotFoundError:
         return None

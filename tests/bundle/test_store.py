@@ -308,6 +308,8 @@ def test_gc_of_nothing_makes_nothing(store: Store) -> None:
         '{"format": 1}',
         '{"format": 2, "bundles": {}}',
         '{"format": "1", "bundles": {}}',
+        '{"format": true, "bundles": {}}',
+        '{"format": 1.0, "bundles": {}}',
         '{"format": 1, "bundles": []}',
         '{"format": 1, "bundles": {"small": {}}}',
         '{"format": 1, "bundles": {"small": {"current": "x", "versions": ["x"]}}}',
@@ -334,6 +336,18 @@ def test_a_list_that_cannot_be_read_stops_every_change(
         with pytest.raises(BundleError, match="HB8020"):
             act()
     assert {name: (Path(store.folder) / name).read_bytes() for name in files(store)} == before
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with a name")
+def test_a_pipe_in_place_of_the_list_is_refused_and_not_waited_for(
+    store: Store, tmp_path: Path
+) -> None:
+    install(store, made(tmp_path, "one"))
+    path = Path(store.folder) / "installed.json"
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(BundleError, match=r"HB8020.*no regular file"):
+        store.installed()
 
 
 def test_the_list_of_a_newer_version_says_so(store: Store, tmp_path: Path) -> None:
