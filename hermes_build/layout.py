@@ -21,6 +21,9 @@ SINCE = "0.1.0"
 CATALOGUE = "catalogue.jsonl"
 """The catalogue's file name, beside the generated ``registry.py``."""
 
+EVERY_TOOL = ("all", "*")
+"""Toolset names that mean every tool; nobody may declare them."""
+
 HEADER = "!"
 TOOL = "tool/"
 TOOLSET = "toolset/"
@@ -40,3 +43,8 @@ TOOLSET_FIELDS = (
     "source",
 )
 """What the record of a toolset may say, in this order."""
+
+
+def module_name(tool: str) -> str:
+    """Return the name of a tool's generated module, which is in the package ``tools``."""
+    return tool.replace("-", "_")

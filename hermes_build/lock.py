@@ -121,11 +121,17 @@ class LockError(Exception):
 
 def render(lock: Lock) -> bytes:
     """Return the one text of ``lock``, whatever the order in which its parts come."""
+    return b"".join(rendered(lock))
+
+
+def rendered(lock: Lock) -> Iterator[bytes]:
+    """Give the same text in pieces."""
     lines = [HEADER, f"format {FORMAT}", f"runtime {lock.runtime}"]
     lines += [f"version {name} {lock.versions[name]}" for name in sorted(lock.versions)]
     lines += [f"template {name} {lock.templates[name]}" for name in sorted(lock.templates)]
+    yield _text(lines)
     for tool in sorted(lock.tools, key=lambda one: one.name):
-        lines += ["", f"tool {tool.name}", f"  source {tool.source}", f"  args {tool.args}"]
+        lines = ["", f"tool {tool.name}", f"  source {tool.source}", f"  args {tool.args}"]
         if tool.result is not None:
             lines.append(f"  result {tool.result}")
         lines += [f"  prompt {tool.prompt}", f"  runtime {tool.runtime}"]
@@ -133,17 +139,19 @@ def render(lock: Lock) -> bytes:
             lines.append(f"  handler {tool.handler}")
         if tool.module is not None:
             lines.append(f"  module {tool.module.path} {tool.module.digest}")
+        yield _text(lines)
     for toolset in sorted(lock.toolsets, key=lambda one: one.name):
-        lines += ["", f"toolset {toolset.name}"]
+        lines = ["", f"toolset {toolset.name}"]
         if toolset.source is not None:
             lines.append(f"  source {toolset.source}")
         lines += [f"  tool {name}" for name in sorted(toolset.tools)]
-    if lock.files:
-        lines.append("")
-    lines += [
-        f"file {one.path} {one.digest}" for one in sorted(lock.files, key=lambda one: one.path)
-    ]
-    return ("\n".join(lines) + "\n").encode()
+        yield _text(lines)
+    files = sorted(lock.files, key=lambda one: one.path)
+    yield _text(["", *(f"file {one.path} {one.digest}" for one in files)] if files else [])
+
+
+def _text(lines: list[str]) -> bytes:
+    return "".join([f"{line}\n" for line in lines]).encode()
 
 
 def read(text: str) -> Lock:

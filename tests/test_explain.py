@@ -13,7 +13,7 @@ import pytest
 
 from hermes_build.compiler.adopt import adopt
 from hermes_build.compiler.adopt.definitions import read_definitions
-from hermes_build.compiler.bundling.build import make_bundle
+from hermes_build.compiler.bundling.build import Judged, make_bundle
 from hermes_build.compiler.codes import CODES
 from hermes_build.compiler.diagnostics import Diagnostic, Findings
 from hermes_build.compiler.explain import FOLDER, page
@@ -165,7 +165,8 @@ def _found(root: Path, files: dict[str, str], code: str = "") -> list[Diagnostic
         return [*made.findings, *writing]
     if code.startswith("HB81"):
         toolsets = BUNDLED.get(code, [])
-        return list(make_bundle(project, toolsets, forgetful(), findings).findings)
+        judged = judge(root, forgetful(), imports=True)
+        return list(make_bundle(project, toolsets, Judged(judged.findings)).findings)
     if not any(path.startswith("handlers/") for path in files):
         return list(made.findings)
     return list(judge(root, forgetful(), imports=True).findings)

@@ -51,7 +51,8 @@ def write_archive(entries: Mapping[str, Source], target: str | os.PathLike[str])
     """Write an archive, all or nothing: until it is whole, ``target`` is what it was before.
 
     A content that is a function is called twice, once to measure it and once to write it, and no
-    more than one piece is in memory at a time.
+    more than one piece is in memory at a time. It is called once where it has a ``measure``: its
+    size and its CRC-32.
 
     Args:
         entries: the content of each entry by its name, in any order.
@@ -89,15 +90,21 @@ def _measured(names: list[str], entries: Mapping[str, Source]) -> list[Entry]:
     offset = 0
     check_size(len(names), 0)
     for name in names:
-        size = crc = 0
-        for piece in _pieces(entries[name]):
-            size += len(piece)
-            crc = crc32(piece, crc)
-            check_size(0, offset + size)
+        size, crc = getattr(entries[name], "measure", None) or _measure(entries[name], offset)
+        check_size(0, offset + size)
         entry = make_entry(name, offset, size, crc)
         offset = entry.end
         measured.append(entry)
     return measured
+
+
+def _measure(source: Source, offset: int) -> tuple[int, int]:
+    size = crc = 0
+    for piece in _pieces(source):
+        size += len(piece)
+        crc = crc32(piece, crc)
+        check_size(0, offset + size)
+    return size, crc
 
 
 def _pieces(source: Source) -> Iterable[bytes]:

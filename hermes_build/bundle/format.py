@@ -239,17 +239,21 @@ class Manifest(_Frozen):
             "dependencies": self.dependencies,
             "left_out": [{"module": module, "why": why} for module, why in self.left_out],
         }
-        parts = {key: compact(value) for key, value in document.items()}
-        # Most of a manifest is here, so that it is put together by hand.
-        files = ",".join(
-            [
-                f'{quoted(path)}:{{"sha256":"{one.sha256}","size":{one.size}}}'
-                for path, one in self.files.items()
-            ]
-        )
-        parts["files"] = f"{{{files}}}"
-        text = ",".join(f'"{key}":{parts[key]}' for key in sorted(parts))
-        return f"{{{text}}}\n".encode()
+        # Most of a manifest is its files: it is put together by hand, in the room that it takes.
+        text = bytearray()
+        for key in sorted([*document, "files"]):
+            text += f'{"," if text else "{"}"{key}":'.encode()
+            if key != "files":
+                text += compact(document[key]).encode()
+                continue
+            mark = "{"
+            for path, one in self.files.items():
+                row = f'{mark}{quoted(path)}:{{"sha256":"{one.sha256}","size":{one.size}}}'
+                text += row.encode()
+                mark = ","
+            text += b"}" if self.files else b"{}"
+        text += b"}\n"
+        return bytes(text)
 
     @property
     def digest(self) -> str:

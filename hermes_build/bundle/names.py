@@ -38,7 +38,7 @@ def check_names(names: Iterable[str]) -> None:
         BundleError: ``HB8003``, with the first that is wrong.
     """
     names = list(names)
-    if not _are_usual(names):
+    if not all(_are_usual(names[at : at + 1000]) for at in range(0, len(names), 1000)):
         for name in names:
             if fault := _fault(name):
                 raise BundleError(

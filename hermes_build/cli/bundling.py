@@ -25,16 +25,19 @@ from hermes_build.cli.present import (
     text_of,
 )
 from hermes_build.cli.replacing import check_output, force_option, is_bundle_file
-from hermes_build.cli.unchanged import clean_line, last_verdict
-from hermes_build.compiler.bundling.build import CONTAINERS, Bundle, make_bundle, write_bundle
+from hermes_build.cli.verdicts import verdict
+from hermes_build.compiler.bundling.build import (
+    CONTAINERS,
+    Bundle,
+    Judged,
+    make_bundle,
+    write_bundle,
+)
 from hermes_build.compiler.bundling.contents import listed_size
-from hermes_build.compiler.bundling.dependencies import UV_LOCK
+from hermes_build.compiler.bundling.distributions import UV_LOCK
 from hermes_build.compiler.bundling.door import MAX_TEXT
-from hermes_build.compiler.bundling.secrets import hide_secrets
-from hermes_build.compiler.memory import forgetful, open_memory
-from hermes_build.compiler.nearest import did_you_mean
-from hermes_build.compiler.verdict import stamp
-from hermes_build.ir import RESERVED_TOOLSETS
+from hermes_build.compiler.bundling.remembered import Remembered, remembering
+from hermes_build.layout import EVERY_TOOL
 
 if TYPE_CHECKING:
     from hermes_build.compiler.project import Project
@@ -95,20 +98,30 @@ def bundle_command(
     container = _container(forms, output)
     report = Report(_last(forms, FORMATS, "full"), color, strict)
     signers = _read_keys(keys, passphrase_file)
-    project, findings = open_project(start)
-    memory = forgetful() if no_cache else open_memory(project.root, stamp())
-    known = None if no_cache else last_verdict(os.fspath(project.root), imports=True)
-    clean = known is not None and clean_line(known) is not None
+    project, _ = open_project(start)
+    root = os.fspath(project.root)
+    judged = verdict(root, no_cache=no_cache)
+    known = Remembered() if no_cache else remembering(project.root, judged.stamp)
     try:
         made = make_bundle(
-            project, toolsets, memory, findings, known_clean=clean, pinned=not no_deps_lock
+            project,
+            toolsets,
+            Judged(judged.findings, judged.files),
+            known,
+            pinned=not no_deps_lock,
         )
     except KeyError as error:
         raise _no_toolset(start, str(error.args[0])) from error
+    except BundleError as error:
+        raise Undecided(f"{error.message} ({error.code}): make the bundle once more") from error
+    if made.manifest is not None and not judged.still_stands():
+        raise Undecided("something was changed while the bundle was made: make it once more")
     manifest = made.manifest
 
     def read(path: str) -> str | None:
         """The text to show lines of: of data and of large files, none, and so no secret."""
+        from hermes_build.compiler.bundling.secrets import hide_secrets
+
         file = project.root / path
         if not file.is_file() or file.stat().st_size > MAX_TEXT:
             return None
@@ -224,10 +237,11 @@ def _say_waiting() -> None:
 
 def _no_toolset(start: str, name: str) -> Undecided:
     from hermes_build.cli.reading import read_catalog
+    from hermes_build.compiler.nearest import did_you_mean
 
     catalog = read_catalog(start)
     names = [name for one in catalog.toolsets for name in (one.name, *one.aliases)]
-    hint = "".join(f"; {one}" for one in did_you_mean(name, [*names, *RESERVED_TOOLSETS]))
+    hint = "".join(f"; {one}" for one in did_you_mean(name, [*names, *EVERY_TOOL]))
     return Undecided(f"there is no toolset `{name}`{hint}")
 
 

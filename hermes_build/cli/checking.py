@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from hermes_build.cli.present import (
@@ -11,8 +13,9 @@ from hermes_build.cli.present import (
     root_of,
     say_more_follows,
 )
-from hermes_build.cli.unchanged import clean_line, last_verdict, mark
-from hermes_build.compiler.verdict import remember, stamp
+from hermes_build.cli.unchanged import clean_line
+from hermes_build.cli.verdicts import verdict
+from hermes_build.compiler.verdict import stamp
 
 
 @click.command("check")
@@ -27,45 +30,13 @@ def check_command(start: str, no_import: bool, no_cache: bool, report: Report) -
     (with --strict also when there are warnings). Handlers are imported in a process of their own.
     """
     root = root_of(start)
-    if not no_cache:
-        known = last_verdict(root, imports=not no_import)
-        if known is not None:
-            return _again(known, root, report)
-    # All that follows is imported only when something has changed since the last verdict.
-    import json
-    from pathlib import Path
-
-    from hermes_build.compiler.judge import judge
-    from hermes_build.compiler.memory import forgetful, open_memory
-
-    folder = Path(root)
-    memory = forgetful() if no_cache else open_memory(folder, stamp())
-    judged = judge(folder, memory, imports=not no_import)
-    code = report.show(judged.findings, folder, files=judged.files)
-    more = [] if judged.complete else ["more follows"]
-    if more:
-        say_more_follows()
-    if judged.lasting and not no_cache:
-        rows = [one.to_json() for one in judged.findings]
-        known = json.dumps([judged.files, rows, *more])
-        remember(judged.watch, mark(imports=not no_import), known)
-    return code
-
-
-def _again(known: str, root: str, report: Report) -> int:
-    """Say what the last verdict said."""
-    line = clean_line(known)
+    judged = verdict(root, imports=not no_import, no_cache=no_cache)
+    line = clean_line(judged.text or "")
     if line is not None and report.form == "full" and report.color != "always":
         click.echo(line)
         return 0
-    import json
-    from pathlib import Path
-
-    from hermes_build.compiler.diagnostics import Diagnostic
-
-    files, rows, *more = json.loads(known)
-    code = report.show([Diagnostic.from_json(row) for row in rows], Path(root), files=files)
-    if more:
+    code = report.show(judged.findings, Path(root), files=judged.files)
+    if not judged.complete:
         say_more_follows()
     return code
 

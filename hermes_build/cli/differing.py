@@ -12,7 +12,6 @@ from hermes_build.cli.refusing import refused
 
 if TYPE_CHECKING:
     from hermes_build.bundle.sides import Side
-    from hermes_build.compiler.bundling.contents import Content
     from hermes_build.compiler.project import Project
 
 
@@ -105,44 +104,45 @@ def _project_side(path: str, toolsets: tuple[str, ...], label: str) -> Side:
     """
     from hermes_build.bundle.format import LOCK
     from hermes_build.bundle.sides import catalogue_path, side_of_manifest
-    from hermes_build.compiler.bundling.build import make_bundle
+    from hermes_build.compiler.bundling.build import Judged, make_bundle
+    from hermes_build.compiler.judge import judge
     from hermes_build.compiler.memory import open_memory
     from hermes_build.compiler.verdict import stamp
 
-    project, findings = open_project(path)
-    memory = open_memory(project.root, stamp())
+    project, _ = open_project(path)
+    # Handlers are not imported: what they do at import says nothing of what they hold.
+    judged = judge(project.root, open_memory(project.root, stamp()), imports=False)
     try:
-        # Handlers are not imported: what they do at import says nothing of what they hold.
-        made = make_bundle(project, toolsets, memory, findings, known_clean=True)
+        made = make_bundle(project, toolsets, Judged(judged.findings, judged.files))
     except KeyError as error:
         raise Undecided(f"{label} has no toolset `{error.args[0]}`") from error
     if made.manifest is None:
         return _compiled_side(project, toolsets, label)
     manifest = made.manifest
     catalogue = manifest.program_path(catalogue_path(manifest))
-    lock, records = (_whole(made.contents.files[path]) for path in (LOCK, catalogue))
+    lock, records = (b"".join(made.contents.files[path]()) for path in (LOCK, catalogue))
     return side_of_manifest(manifest, lock, records, label, kind="project")
-
-
-def _whole(content: Content) -> bytes:
-    return content if isinstance(content, bytes) else b"".join(content())
 
 
 def _compiled_side(project: Project, toolsets: tuple[str, ...], label: str) -> Side:
     from hermes_build.bundle.sides import side_of_program
-    from hermes_build.compiler.bundling.narrow import make_narrowed
+    from hermes_build.compiler.bundling.narrow import Compiled, narrow
     from hermes_build.compiler.diagnostics import Findings
     from hermes_build.compiler.memory import open_memory
     from hermes_build.compiler.pipeline import build
     from hermes_build.compiler.verdict import stamp
     from hermes_build.layout import CATALOGUE
+    from hermes_build.lock import read
 
-    memory = open_memory(project.root, stamp())
-    made = build(project, memory, Findings())
+    made = build(project, open_memory(project.root, stamp()), Findings())
     if made.tree is None or made.lock is None:
         Report().show(made.findings, project.root)
         raise Undecided(f"{label} has errors")
-    narrowed = make_narrowed(project, made, toolsets, memory)
+    path = f"{project.output_folder}/{CATALOGUE}"
+    catalogue, registry = made.tree[path], made.tree[f"{project.output_folder}/registry.py"]
+    compiled = Compiled(made.lock, lambda: (catalogue,), lambda: (registry,))
+    narrowed = narrow(project, compiled, toolsets)
     say(f"{label}: its files are not compared, since `hermes-build bundle` refuses it now")
-    catalogue = narrowed.tree[f"{project.output_folder}/{CATALOGUE}"]
-    return side_of_program(narrowed.lock, catalogue, label)
+    records = narrowed.replaced.get(path, compiled.catalogue)
+    lock = read(b"".join(narrowed.lock()).decode())
+    return side_of_program(lock, b"".join(records()), label)

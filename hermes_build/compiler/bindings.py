@@ -12,7 +12,6 @@ from pathlib import Path
 
 from hermes_build.canonical import digest
 from hermes_build.compiler.diagnostics import Findings, Label, Span
-from hermes_build.compiler.emit.program import module_name
 from hermes_build.compiler.nearest import did_you_mean
 from hermes_build.compiler.project import Project
 from hermes_build.compiler.registrations import Binding, read_registrations
@@ -20,6 +19,7 @@ from hermes_build.compiler.regular import read_regular
 from hermes_build.compiler.schema.judge import Judge
 from hermes_build.compiler.sources import Locate
 from hermes_build.ir import Tool
+from hermes_build.layout import module_name
 
 DEFAULT_HANDLERS = ("handlers",)
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from hermes_build.compiler import foreign
 from hermes_build.compiler.diagnostics import Findings, Label, Span
-from hermes_build.compiler.emit.program import module_name
 from hermes_build.compiler.project import Project
+from hermes_build.layout import module_name
 
 PROBE = "hermes_build.runtime.probe"
 PATIENCE = 120.0

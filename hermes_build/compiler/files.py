@@ -112,8 +112,12 @@ def _content(root: Path, path: str) -> bytes:
         raise _Refused(f"cannot be read: {_reason(error)}") from None
     with open(handle, "rb") as file:
         try:
-            _check_kind(os.fstat(handle))
-            return _bounded(file.read(MAX_BYTES + 1))
+            status = os.fstat(handle)
+            _check_kind(status)
+            data = file.read(status.st_size + 1)  # room for the most there may be is dear
+            if len(data) > status.st_size:
+                data += file.read(MAX_BYTES)
+            return _bounded(data)
         except OSError as error:
             raise _Refused(f"cannot be read: {_reason(error)}") from None
 

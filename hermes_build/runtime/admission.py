@@ -14,6 +14,7 @@ from math import isfinite, isnan
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from hermes_build.ir import is_name
+from hermes_build.layout import EVERY_TOOL
 from hermes_build.runtime.drift import Claim, claims_async, differences
 from hermes_build.runtime.errors import RegistrationError
 from hermes_build.runtime.json_faults import not_a_schema, not_json
@@ -21,7 +22,7 @@ from hermes_build.runtime.mismatch import relative_path, show_place
 from hermes_build.runtime.nearest import did_you_mean
 from hermes_build.runtime.overlay import Registered
 from hermes_build.runtime.pointers import resolve
-from hermes_build.runtime.resolution import EVERY_TOOL, SERVER_PREFIX
+from hermes_build.runtime.resolution import SERVER_PREFIX
 from hermes_build.runtime.shapes import (
     Binding,
     adapt,

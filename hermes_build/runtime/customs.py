@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from hermes_build.ir import is_name
-from hermes_build.layout import TOOL_ALIAS
+from hermes_build.layout import EVERY_TOOL, TOOL_ALIAS
 from hermes_build.runtime.errors import ToolsetError
 from hermes_build.runtime.nearest import did_you_mean
-from hermes_build.runtime.resolution import EVERY_TOOL, SERVER_PREFIX, View
+from hermes_build.runtime.resolution import SERVER_PREFIX, View
 
 if TYPE_CHECKING:
     from hermes_build.runtime.drafts import Draft

@@ -10,7 +10,7 @@ kept with the state of the registry that it was resolved in.
 
 from __future__ import annotations
 
-from hermes_build.layout import TOOLSET, TOOLSET_ALIAS
+from hermes_build.layout import EVERY_TOOL, TOOLSET, TOOLSET_ALIAS
 from hermes_build.runtime.overlay import Overlay, Registered
 
 TYPE_CHECKING = False
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from hermes_build.runtime.toolsets import Toolsets
-
-EVERY_TOOL = ("all", "*")
-"""Toolset names that mean every tool."""
 
 SERVER_PREFIX = "mcp-"
 """What the toolsets of MCP servers begin with; nobody else's may."""

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from hermes_build.ir import is_name
+from hermes_build.layout import EVERY_TOOL
 from hermes_build.runtime.admission import Offer, admit
 from hermes_build.runtime.drift import equal
 from hermes_build.runtime.errors import RegistrationError, ToolConflict
 from hermes_build.runtime.overlay import Registered
 from hermes_build.runtime.plugins import Plugin, drop
-from hermes_build.runtime.resolution import EVERY_TOOL, SERVER_PREFIX, View
+from hermes_build.runtime.resolution import SERVER_PREFIX, View
 
 if TYPE_CHECKING:
     from hermes_build.runtime.drafts import Draft

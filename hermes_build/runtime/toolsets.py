@@ -6,7 +6,7 @@ has functions where these are methods. A name that nobody knows is an error here
 
 from __future__ import annotations
 
-from hermes_build.layout import TOOLSET, TOOLSET_ALIAS
+from hermes_build.layout import EVERY_TOOL, TOOLSET, TOOLSET_ALIAS
 from hermes_build.runtime.errors import UnknownToolset
 from hermes_build.runtime.lookups import Lookups
 
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from hermes_build.runtime.drafts import Draft
     from hermes_build.runtime.overlay import Overlay
     from hermes_build.runtime.resolution import View
-
-EVERY_TOOL = ("all", "*")
-"""Toolset names that mean every tool."""
 
 
 class Toolsets(Lookups):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from hermes_build.bundle.verifying import Opened, verify
-from hermes_build.compiler.bundling.build import Bundle, make_bundle, write_hermes
+from hermes_build.compiler.bundling.build import Bundle, Judged, make_bundle, write_hermes
 from hermes_build.compiler.diagnostics import Findings
+from hermes_build.compiler.judge import judge
 from hermes_build.compiler.memory import forgetful
 from hermes_build.compiler.project import Project, read_project
 from tests.command_line import handler, hermes, spec, write
@@ -38,9 +39,14 @@ def program(root: Path, files: Mapping[str, str | bytes] | None = None) -> Path:
 
 def made(root: Path, *toolsets: str) -> Bundle:
     """Make a bundle in memory, without importing its handlers."""
-    findings = Findings()
-    project = read_project(root, findings)
-    return make_bundle(project, toolsets, forgetful(), findings, known_clean=True)
+    judged = judge(root, forgetful(), imports=False)
+    project = read_project(root, Findings())
+    return make_bundle(project, toolsets, Judged(judged.findings, judged.files))
+
+
+def whole(content: Callable[[], Iterable[bytes]]) -> bytes:
+    """A content in one piece."""
+    return b"".join(content())
 
 
 def codes(root: Path, *toolsets: str) -> list[str]:

@@ -9,12 +9,14 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import jsonschema_rs
 import pytest
 
 from hermes_build.bundle.verifying import verify
+from hermes_build.cli.verdicts import verdict
 from hermes_build.compiler.publish import SCHEMAS
 from tests.bundling.programs import FILES, program
 from tests.command_line import PROGRAM, edit, handler, hermes, process, write
@@ -99,13 +101,17 @@ def test_a_refused_bundle_is_reported_as_json_too(tmp_path: Path) -> None:
     assert (done.code, report["bundle"]) == (1, None)
 
 
-def test_handlers_are_imported_unless_a_check_of_this_state_was_clean(tmp_path: Path) -> None:
+def test_handlers_are_imported_unless_this_state_was_judged_before(tmp_path: Path) -> None:
     root = program(tmp_path / "p")
     mark = tmp_path / "imported"
     edit(root, "handlers/count.py", "from typing", f"open({str(mark)!r}, 'a').close()\nfrom typing")
     assert hermes(root, "bundle", *OFFLINE).code == 0
     assert mark.exists()
     mark.unlink()
+    assert hermes(root, "check").code == 0
+    assert hermes(root, "bundle", *OFFLINE).code == 0
+    assert not mark.exists()
+    edit(root, "handlers/count.py", "from typing", "from  typing")
     assert hermes(root, "check").code == 0
     mark.unlink()
     assert hermes(root, "bundle", *OFFLINE).code == 0
@@ -274,3 +280,16 @@ def test_a_pipe_or_a_device_is_not_replaced_by_a_file(tmp_path: Path) -> None:
         done = hermes(root, "bundle", *OFFLINE, "-o", target)
         assert done.code == 2 and "no regular file" in done.err
     assert stat.S_ISFIFO(os.lstat(root / "pipe").st_mode) and (root / "link").is_symlink()
+
+
+@pytest.mark.parametrize(
+    "path", ["tool_specs/tell.yaml", "handlers/words.py", "generated/registry.py"]
+)
+def test_a_verdict_stands_for_as_long_as_nothing_is_changed(tmp_path: Path, path: str) -> None:
+    root = program(tmp_path)
+    time.sleep(0.06)  # a module that was saved a moment ago may be another than was imported
+    for _ in range(2):
+        judged = verdict(str(root))
+        assert (judged.findings, judged.complete, judged.still_stands()) == ((), True, True)
+    (root / path).write_bytes((root / path).read_bytes() + b"\n")
+    assert not judged.still_stands()

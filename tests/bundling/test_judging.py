@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from hermes_build.compiler.bundling.judging import find_in_data, find_paths, machine_places
+from hermes_build.compiler.bundling.judging import find_in_data, find_paths
+from hermes_build.compiler.bundling.places import machine_places
 from hermes_build.compiler.diagnostics import Diagnostic, Findings
 from tests.bundling.programs import codes, made, program
 from tests.command_line import hermes, spec

@@ -20,10 +20,10 @@ import pytest
 
 import hermes_build
 from hermes_build.bundle.verifying import verify
-from hermes_build.compiler.bundling.build import make_bundle, write_hermes
+from hermes_build.compiler.bundling.build import write_hermes
 from hermes_build.compiler.diagnostics import Findings
-from hermes_build.compiler.memory import forgetful
 from hermes_build.compiler.project import read_project
+from tests.bundling.programs import made as bundle_of
 from tests.command_line import handler, hermes, spec, write
 
 ROOT = Path(__file__).parents[2]
@@ -191,10 +191,8 @@ def test_a_package_that_imports_by_computed_names_is_a_finding_until_it_is_told(
 
 
 def test_the_tools_of_this_repository_run_from_a_bundle(tmp_path: Path) -> None:
-    findings = Findings()
-    project = read_project(ROOT, findings)
-    toolsets = ["file", "planning", "terminal"]
-    made = make_bundle(project, toolsets, forgetful(), findings, known_clean=True)
+    project = read_project(ROOT, Findings())
+    made = bundle_of(ROOT, "file", "planning", "terminal")
     assert made.manifest is not None, [f"{one.code} {one.message}" for one in made.findings]
     assert made.findings == ()
     bundle = tmp_path / "x.hermes"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from hermes_build import __version__, layout
 from hermes_build.bundle.archive import write_archive
@@ -16,45 +17,46 @@ from hermes_build.bundle.format import (
     SIGNATURES,
     SUFFIX,
     BundleError,
-    File,
     Manifest,
     Runtime,
-    hexdigest,
     is_name,
     roots_of,
 )
+from hermes_build.bundle.locking import held
 from hermes_build.bundle.pythons import is_readable
-from hermes_build.bundle.wheel import wheel_entries, wheel_name
 from hermes_build.compiler.bundling.closure import Closure, Outside, follow
-from hermes_build.compiler.bundling.contents import Content, Contents, gather
-from hermes_build.compiler.bundling.dependencies import lock_dependencies
+from hermes_build.compiler.bundling.contents import Contents, gather
 from hermes_build.compiler.bundling.directives import visible
 from hermes_build.compiler.bundling.distributions import find_dependencies, project_table
 from hermes_build.compiler.bundling.door import Door
-from hermes_build.compiler.bundling.judging import (
-    find_in_data,
-    find_in_texts,
-    find_paths,
-    machine_places,
-)
 from hermes_build.compiler.bundling.modules import STANDARD, Modules
-from hermes_build.compiler.bundling.narrow import Narrowed, make_narrowed
-from hermes_build.compiler.bundling.requirements import requirements_of
-from hermes_build.compiler.bundling.wheel import about_wheel
+from hermes_build.compiler.bundling.narrow import Narrowed, compiled, narrow
+from hermes_build.compiler.bundling.places import machine_places
+from hermes_build.compiler.bundling.remembered import Remembered
 from hermes_build.compiler.diagnostics import Diagnostic, Findings, Span
-from hermes_build.compiler.drift import probe_handlers
-from hermes_build.compiler.freshness import stale
-from hermes_build.compiler.memory import Memory
-from hermes_build.compiler.pipeline import Build, build
 from hermes_build.compiler.project import Project
-from hermes_build.compiler.write import exclusive
-from hermes_build.layout import CATALOGUE
+from hermes_build.compiler.state import open_state
+from hermes_build.lock import LockError
+
+Content: TypeAlias = bytes | Callable[[], Iterable[bytes]]
 
 ANY_PYTHON = ">=3.11"
 """The versions of Python for a bundle whose project does not say which it takes."""
 
 NAMELESS = "program"
 """The name of a bundle whose project has none."""
+
+
+LOCK_FILE = "bundle.lock"
+"""What one run holds in the state folder while it writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What `check` says of a project: its findings, and how many files they are on."""
+
+    findings: tuple[Diagnostic, ...] = ()
+    files: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,60 +79,62 @@ class Bundle:
 def make_bundle(
     project: Project,
     toolsets: Sequence[str],
-    memory: Memory,
-    findings: Findings,
+    judged: Judged,
+    known: Remembered | None = None,
     *,
-    known_clean: bool = False,
     pinned: bool = False,
 ) -> Bundle:
-    """Make a bundle in memory: nothing is written.
+    """Make a bundle of what is compiled: nothing is written but what ``known`` remembers.
 
-    ``findings`` holds what reading the settings found. ``known_clean`` says that a check of this
-    very state has found nothing, so that the handlers need not be imported again. ``pinned`` adds
-    a lock of the dependencies, for which a package index is asked.
+    ``judged`` is what `check` says of this very state: a bundle is made of what it accepts.
+    ``pinned`` adds a lock of the dependencies, for which a package index is asked.
 
     Raises:
         KeyError: there is no toolset of a name.
+        BundleError: ``HB8006``, something is no longer as it was judged.
     """
-    made, found = check(project, memory, findings, known_clean)
-    files = sum(1 for _ in made.sources)
+    found, files = judged.findings, judged.files
     if any(one.severity == "error" for one in found):
         return Bundle(found, files, finished=False)
     seen = Findings()
+    known = known or Remembered()
     door = Door(project.root, seen)
-    narrowed = make_narrowed(project, made, toolsets, memory)
-    closure = follow(project, narrowed.wanted, door, seen)
-    contents = gather(project, narrowed, closure, made.sources, door, seen)
-    specs = {path: data for path, data in contents.texts.items() if made.sources.get(path)}
-    find_in_texts(contents.texts, seen)
-    places = machine_places(project.root)
-    find_in_data(contents.data, places, seen)
-    find_paths(places, specs, contents.texts, contents.generated, seen)
-    dependencies = find_dependencies(project, outside(project, narrowed, closure), seen)
+    try:
+        narrowed = narrow(project, compiled(project), toolsets)
+    except (OSError, LockError, ValueError) as error:  # it could be read when it was judged
+        what = f"what is compiled was changed while the bundle was made: {error}"
+        raise BundleError("HB8006", what) from error
+    closure = follow(project, narrowed.wanted, door, seen, known)
+    contents = gather(project, narrowed, closure, door, known, seen)
+    find_harm(project, contents, known, seen)
+    dependencies = find_dependencies(project, outside(project, narrowed, closure), known, seen)
     judge_python(python_of(project_table(project)), seen)
     if pinned and not seen.has_errors:
         pin(project, dependencies, contents, seen)
-    shown = (*found, *visible(seen, contents.texts, project.lint))
+    known.save()
+    shown = (*found, *visible(seen, contents.suppressing, project.lint))
     if any(one.severity == "error" for one in shown):
         return Bundle(shown, files, contents)
     manifest = make_manifest(project, toolsets, narrowed, closure, contents, dependencies)
     return Bundle(shown, files, contents, manifest)
 
 
-def check(
-    project: Project, memory: Memory, findings: Findings, known_clean: bool
-) -> tuple[Build, tuple[Diagnostic, ...]]:
-    """Compile in memory, and judge what `check` judges: a bundle is made of what it accepts."""
-    made = build(project, memory, findings)
-    found = list(made.findings)
-    if made.tree is not None and made.lock is not None:
-        outdated = stale(project, made.tree, made.lock, made.catalog)
-        found += outdated
-        if not outdated and not known_clean:
-            drift = Findings()
-            probe_handlers(project, drift)
-            found += drift
-    return made, tuple(Findings(found).sorted())
+def find_harm(project: Project, contents: Contents, known: Remembered, findings: Findings) -> None:
+    """Report what must not leave with a bundle, in all files that are not known to be harmless."""
+    places = machine_places(project.root)
+    texts, data = (known.doubtful(one, places) for one in (contents.texts, contents.data))
+    if not (texts or data or contents.generated):
+        return
+    from hermes_build.compiler.bundling.judging import find_in_data, find_in_texts, find_paths
+
+    seen = Findings()
+    find_in_texts(texts, seen)
+    find_in_data(data.kept, places, seen)
+    find_paths(places, contents.specs, texts, contents.generated, seen)
+    harmful = {one.span.path for one in seen if one.span is not None}
+    for doubtful in (texts, data):
+        known.clear(doubtful.only(lambda path: path not in harmful), places)
+    findings.extend(seen)
 
 
 def outside(project: Project, narrowed: Narrowed, closure: Closure) -> list[Outside]:
@@ -139,11 +143,9 @@ def outside(project: Project, narrowed: Narrowed, closure: Closure) -> list[Outs
     if project.models == "pydantic":
         found.append(Outside("pydantic", (), Span(project.file)))
     modules = Modules(project.source_root)
-    for tool in narrowed.catalog.tools:
-        for name in tool.requires.python:
-            if name.partition(".")[0] not in STANDARD and not modules.is_ours(name):
-                span = Span(tool.place.path, tool.place.line, 1, tool.place.line, 1)
-                found.append(Outside(name, (), span, guarded=True))
+    for name, span in narrowed.required:
+        if name.partition(".")[0] not in STANDARD and not modules.is_ours(name):
+            found.append(Outside(name, (), span, guarded=True))
     return found
 
 
@@ -154,6 +156,10 @@ def pin(
     findings: Findings,
 ) -> None:
     """Add a lock of the dependencies to the contents; why there can be none is a finding."""
+    # `packaging` and what asks an index take longer to import than all the rest of a bundle.
+    from hermes_build.compiler.bundling.dependencies import lock_dependencies
+    from hermes_build.compiler.bundling.requirements import requirements_of
+
     table = project_table(project)
     try:
         requirements = requirements_of(dependencies, table)
@@ -162,8 +168,7 @@ def pin(
         return
     data = lock_dependencies(project, requirements, python_of(table), findings)
     if data is not None:
-        contents.files[PYLOCK] = data
-        contents.listed[PYLOCK] = File(hexdigest(data), len(data))
+        contents.add(PYLOCK, data)
 
 
 def judge_python(requires: str, findings: Findings) -> None:
@@ -192,16 +197,15 @@ def make_manifest(
     dependencies: Mapping[str, str | None],
 ) -> Manifest:
     """State what is in a bundle."""
-    records = narrowed.tree[f"{project.output_folder}/{CATALOGUE}"].partition(b"\n")[2]
     table = project_table(project)
     return Manifest(
         name=bundle_name(table.get("name"), toolsets),
         package=project.output,
         source=project.source,
         roots=roots_of(contents.files),
-        toolsets=[one.name for one in narrowed.catalog.toolsets],
-        tools=[one.name for one in narrowed.catalog.tools],
-        registry=hexdigest(records),
+        toolsets=narrowed.toolsets,
+        tools=narrowed.tools,
+        registry=narrowed.digest,
         runtime=Runtime(layout.FORMAT, layout.SINCE, __version__),
         requires_python=python_of(table),
         dependencies=dependencies,
@@ -227,8 +231,8 @@ def write_bundle(
     """Write a bundle, all or nothing, and return the SHA-256 of the file in hexadecimal digits.
 
     ``container`` is one of `CONTAINERS`. What a killed run has left beside ``target`` is removed;
-    another run that writes for the same project is waited for, and after a second ``on_wait`` is
-    called.
+    another run that writes a bundle of the same project is waited for, and ``on_wait`` is called
+    before.
 
     Raises:
         BundleError: ``HB8006`` a file changed meanwhile, ``HB8008`` it would be too large; for a
@@ -236,8 +240,12 @@ def write_bundle(
         OSError: the file cannot be written; one that was there is as it was.
     """
     entries = CONTAINERS[container].entries(bundle, project)
-    with exclusive(project.root, Findings(), on_wait) as alone:
-        if alone:  # in a project that nobody may write into, nobody can be waited for
+    with ExitStack() as alone:
+        try:
+            alone.enter_context(held(os.path.join(open_state(project.root), LOCK_FILE), on_wait))
+        except OSError:
+            pass  # in a project that nobody may write into, nobody can be waited for
+        else:
             _sweep(target)
         return write_archive(entries, target)
 
@@ -288,11 +296,17 @@ def _archive_name(bundle: Bundle, project: Project) -> str:
 
 
 def _wheel(bundle: Bundle, project: Project) -> Mapping[str, Content]:
+    from hermes_build.bundle.wheel import wheel_entries
+    from hermes_build.compiler.bundling.wheel import about_wheel
+
     about = about_wheel(_manifest(bundle), project_table(project))
     return wheel_entries(_tree(bundle, project), about)
 
 
 def _wheel_name(bundle: Bundle, project: Project) -> str:
+    from hermes_build.bundle.wheel import wheel_name
+    from hermes_build.compiler.bundling.wheel import about_wheel
+
     manifest = _manifest(bundle)
     return wheel_name(manifest, about_wheel(manifest, project_table(project)))
 

@@ -12,16 +12,16 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from hermes_build.bundle.format import hexdigest
 from hermes_build.compiler.bundling.answers import Answers
 from hermes_build.compiler.bundling.door import Door
 from hermes_build.compiler.bundling.facts import Import, Imports, Undecided, Use
-from hermes_build.compiler.bundling.imports import read_imports
 from hermes_build.compiler.bundling.modules import RUNTIME, STANDARD, Module, Modules
+from hermes_build.compiler.bundling.remembered import Remembered
 from hermes_build.compiler.diagnostics import Findings, Span
-from hermes_build.compiler.emit.program import module_name
 from hermes_build.compiler.nearest import did_you_mean
 from hermes_build.compiler.project import Project
-from hermes_build.compiler.registrations import read_registrations
+from hermes_build.layout import module_name
 
 NOT_CARRIED = ("cli", "compiler", "signing", "__main__")
 """The rooms of hermes-build that no bundle carries: a program that runs needs none of them."""
@@ -39,14 +39,14 @@ class Outside:
 
 @dataclass(frozen=True, slots=True)
 class Closure:
-    """What was found: ``sources`` maps a module's path in the project to its content.
+    """What was found: ``sources`` maps a module's path in the project to its content's digest.
 
     ``modules`` maps each module that was taken to its path. ``left_out`` are pairs of another
     module of the same packages and why it was not taken. ``outside`` is in the order of the walk.
     ``data`` are the paths in the project of data files that are read by names in source.
     """
 
-    sources: Mapping[str, bytes] = field(default_factory=dict)
+    sources: Mapping[str, str] = field(default_factory=dict)
     modules: Mapping[str, str] = field(default_factory=dict)
     outside: tuple[Outside, ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
@@ -65,9 +65,18 @@ class Wanted:
     others: Mapping[str, str | None]
 
 
-def follow(project: Project, wanted: Wanted, door: Door, findings: Findings) -> Closure:
-    """Follow the imports of the wanted handlers; what stands against bundling is a finding."""
-    walk = _Walk(project, wanted, door, findings)
+def follow(
+    project: Project,
+    wanted: Wanted,
+    door: Door,
+    findings: Findings,
+    known: Remembered | None = None,
+) -> Closure:
+    """Follow the imports of the wanted handlers; what stands against bundling is a finding.
+
+    ``known`` is what earlier runs have read, and is told what this one reads.
+    """
+    walk = _Walk(project, wanted, door, findings, known or Remembered())
     for pattern in project.bundle_modules:
         walk.take_all(pattern)
     for name in sorted(wanted.handlers):
@@ -86,13 +95,16 @@ def follow(project: Project, wanted: Wanted, door: Door, findings: Findings) -> 
 
 
 class _Walk:
-    def __init__(self, project: Project, wanted: Wanted, door: Door, findings: Findings) -> None:
+    def __init__(
+        self, project: Project, wanted: Wanted, door: Door, findings: Findings, known: Remembered
+    ) -> None:
         self.project, self.wanted, self.door, self.findings = project, wanted, door, findings
+        self.known = known
         self.modules = Modules(project.source_root)
         self.prefix = "" if project.source == "." else f"{project.source}/"
         self.stubs = {module_name(name): name for name in (*wanted.tools, *wanted.others)}
         self.taken: dict[str, str] = {}
-        self.sources: dict[str, bytes] = {}
+        self.sources: dict[str, str] = {}
         self.outside: dict[tuple[str, tuple[str, ...]], Outside] = {}
         self.queue: deque[Module] = deque()
         self.read: dict[str, Imports] = {}
@@ -142,6 +154,8 @@ class _Walk:
                     self.typing.update((one.module, *(f"{one.module}.{n}" for n in one.names)))
                 else:
                     self.need(module, one)
+            # Nobody asks for more of it: so a large program is followed in little memory.
+            self.read[module.name] = Imports(exported=found.exported)
 
     def imports(self, module: Module) -> Imports:
         """What a module of source imports; a file that cannot be read is reported once."""
@@ -156,13 +170,15 @@ class _Walk:
                     help=("make a package of it, and let the project depend on that",),
                 )
             elif (source := self.door.text(path)) is not None:
-                self.sources[path] = source
+                self.sources[path] = hexdigest(source)
                 self.read[module.name] = self.parsed(source, path, module)
         return self.read[module.name]
 
     def parsed(self, source: bytes, path: str, module: Module) -> Imports:
         try:
-            return read_imports(source, path, module.name, is_package=module.is_package)
+            return self.known.imports(
+                source, self.sources[path], path, module.name, is_package=module.is_package
+            )
         except SyntaxError as error:
             span, reason = Span(path, error.lineno or 1, 1, error.lineno or 1, 1), error.msg
         except (ValueError, RecursionError, MemoryError) as error:
@@ -332,13 +348,15 @@ class _Walk:
 
     def judge_registrations(self) -> None:
         """Report modules that were taken and register tools that were not."""
+        from hermes_build.compiler.registrations import read_registrations
+
         homes: dict[str, list[str]] = {}
         for tool, home in sorted(self.wanted.others.items()):
             if home in self.taken and (home, tool) not in self.crossed:
                 homes.setdefault(str(home), []).append(tool)
         for home, tools in homes.items():
             path = self.taken[home]
-            source = self.sources.get(path, b"")
+            source = self.door.text(path) or b""
             package = home.rpartition(".")[0]
             rows = read_registrations(source, path, home, package, self.project.output, Findings())
             spans = {row.tool: row.span for row in rows}

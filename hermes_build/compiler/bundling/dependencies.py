@@ -28,12 +28,11 @@ from typing import Any
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from hermes_build.bundle.format import PYLOCK
+from hermes_build.compiler.bundling.distributions import UV_LOCK
 from hermes_build.compiler.bundling.requirements import least_python
 from hermes_build.compiler.diagnostics import Findings, Span
 from hermes_build.compiler.project import Project
 from hermes_build.compiler.regular import read_regular
-
-UV_LOCK = "uv.lock"
 
 _PYPI = "https://files.pythonhosted.org"
 _PYPI_PATH = re.compile(r"/packages/[0-9a-f]{2}/[0-9a-f]{2}/[0-9a-f]{60}/[^/]+$")

@@ -32,14 +32,17 @@ def visible(findings: Findings, texts: Mapping[str, bytes], lint: Lint) -> tuple
     return tuple(found.sorted())
 
 
+def may_suppress(data: bytes) -> bool:
+    """Whether a text can hold a suppression at all."""
+    return _MARK in data
+
+
 def _is_yaml(one: Suppression) -> bool:
     return one.span.path.endswith(_YAML)
 
 
 def _inline(texts: Mapping[str, bytes]) -> Iterator[Suppression]:
     for path, data in texts.items():
-        if _MARK not in data:
-            continue
         text = data.decode("utf-8", "replace")
         rows = Source(path, text, "").suppressions() if path.endswith(_YAML) else _rows(path, text)
         for one in rows:

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import re
-import sys
 import tomllib
-from collections.abc import Iterable, Mapping
-from functools import cache
-from importlib import metadata
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, TypeAlias
 
+from hermes_build.bundle.format import hexdigest
 from hermes_build.compiler.bundling.closure import Outside
+from hermes_build.compiler.bundling.remembered import Remembered
 from hermes_build.compiler.diagnostics import Findings
 from hermes_build.compiler.project import Project
 from hermes_build.compiler.regular import read_regular
+
+UV_LOCK = "uv.lock"
+"""What `uv` has chosen for a project, beside its ``pyproject.toml``."""
+
+Holder: TypeAlias = tuple[str, str | None]
+"""An import name, and the normalised name of the distribution that has it, if one is known."""
 
 _NAME = re.compile(r"\s*([A-Za-z0-9][A-Za-z0-9._-]*)")
 
 
 def find_dependencies(
-    project: Project, outside: Iterable[Outside], findings: Findings
+    project: Project, outside: Sequence[Outside], known: Remembered, findings: Findings
 ) -> dict[str, str | None]:
     """Map each import name to the distribution that has it, or to None where that is not known.
 
@@ -29,8 +35,11 @@ def find_dependencies(
     """
     declared = declared_dependencies(project)
     found: dict[str, str | None] = {}
-    for one in outside:
-        for name, distribution in _distributions(one, declared):
+    for one, held in zip(outside, _holders(outside, known), strict=True):
+        for name, home in held:
+            distribution = home
+            if home is None and normalised(name) in declared:
+                distribution = normalised(name)
             if distribution is None and not one.guarded and name not in found:
                 findings.add(
                     "HB8104",
@@ -40,6 +49,24 @@ def find_dependencies(
                 )
             found[name] = found.get(name) or distribution
     return dict(sorted(found.items()))
+
+
+def _holders(outside: Sequence[Outside], known: Remembered) -> Iterable[Iterable[Holder]]:
+    """What the environment has for each import, which is remembered as long as it is the same."""
+    imports = tuple((one.module, one.names) for one in outside)
+    mark = hexdigest(repr(imports).encode("utf-8", "surrogatepass"))
+    found: Iterable[Iterable[Holder]] | None = known.recall("installed", mark)
+    if found is None:
+        from hermes_build.compiler.bundling.installed import holders
+
+        found = holders(imports)
+        known.keep("installed", mark, tuple(map(tuple, found)))
+    return found
+
+
+def normalised(name: str) -> str:
+    """The one form of a distribution's name."""
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def declared_dependencies(project: Project) -> frozenset[str]:
@@ -56,64 +83,12 @@ def declared_dependencies(project: Project) -> frozenset[str]:
 def project_table(project: Project) -> dict[str, Any]:
     """``[project]`` of ``pyproject.toml``; empty where there is none that can be read."""
     try:
-        data = tomllib.loads(read_regular(project.root / "pyproject.toml").decode("utf-8-sig"))
+        return _table(read_regular(project.root / "pyproject.toml"))
     except (OSError, ValueError, RecursionError):
         return {}
-    table = data.get("project", {})
+
+
+@lru_cache(maxsize=1)
+def _table(data: bytes) -> dict[str, Any]:
+    table = tomllib.loads(data.decode("utf-8-sig")).get("project", {})
     return table if isinstance(table, dict) else {}
-
-
-def normalised(name: str) -> str:
-    """The one form of a distribution's name."""
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def _distributions(one: Outside, declared: frozenset[str]) -> list[tuple[str, str | None]]:
-    """The import names, with their distributions, that one import stands for."""
-    top = one.module.partition(".")[0]
-    homes = _installed(tuple(sys.path)).get(top, ())
-    if len(homes) > 1:
-        # Several distributions share the top-level name: the files tell which of them it is.
-        found = {}
-        for name in [f"{one.module}.{each}" for each in one.names] or [one.module]:
-            known, holder = _holder(name, homes)
-            found[known] = holder
-        return list(found.items())
-    if homes:
-        return [(top, homes[0])]
-    return [(top, normalised(top) if normalised(top) in declared else None)]
-
-
-def _holder(name: str, homes: Iterable[str]) -> tuple[str, str | None]:
-    """The longest part of a dotted name that one distribution alone has, and which."""
-    parts = name.split(".")
-    for count in range(1, len(parts) + 1):
-        stem = "/".join(parts[:count])
-        having = [home for home in homes if _has(home, stem)]
-        if len(having) == 1:
-            return ".".join(parts[:count]), having[0]
-        if not having:
-            break
-    return name if len(parts) == 1 else ".".join(parts[:2]), None
-
-
-@cache
-def _files(distribution: str) -> tuple[str, ...]:
-    try:
-        files = metadata.files(distribution)
-    except metadata.PackageNotFoundError:
-        return ()
-    return tuple(one.as_posix() for one in files or ())
-
-
-def _has(distribution: str, stem: str) -> bool:
-    return any(one.startswith((f"{stem}/", f"{stem}.")) for one in _files(distribution))
-
-
-@cache
-def _installed(path: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
-    """Each top-level name that can be imported from ``path``, with what distributions have it."""
-    return {
-        name: tuple(sorted({normalised(one) for one in homes}))
-        for name, homes in metadata.packages_distributions().items()
-    }

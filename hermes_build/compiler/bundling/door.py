@@ -34,7 +34,7 @@ class Door:
         try:
             data = read_regular(os.path.join(self._root, path))
         except OSError as error:
-            self._refuse("HB8107", path, f"cannot be read: {error.strerror}")
+            self.unreadable(path, error)
             return None
         return data.replace(b"\r\n", b"\n") if b"\r" in data else data
 
@@ -57,6 +57,10 @@ class Door:
             return None
         return status.st_size
 
+    def unreadable(self, path: str, error: OSError) -> None:
+        """Report a file that cannot be read."""
+        self._refuse("HB8107", path, f"cannot be read: {error.strerror}")
+
     def _folder(self, path: str) -> bool:
         if path not in self._sound:
             above = self._folder(path.rpartition("/")[0])
@@ -67,7 +71,7 @@ class Door:
         try:
             status = os.lstat(os.path.join(self._root, path))
         except OSError as error:
-            self._refuse("HB8107", path, f"cannot be read: {error.strerror}")
+            self.unreadable(path, error)
             return None
         if stat.S_ISLNK(status.st_mode) or _is_junction(status):
             advice = "put the file or folder itself there"

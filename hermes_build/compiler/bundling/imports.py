@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import partial
 
 from hermes_build.compiler.bundling.facts import Imports, Notes
 from hermes_build.compiler.bundling.functions import may_look_up
@@ -29,6 +30,11 @@ def read_imports(source: bytes, path: str, module: str, *, is_package: bool) -> 
     return _Reader(ast.parse(source, path), source, path, module, is_package).read()
 
 
+def _read_text(text: str, *, path: str, module: str, is_package: bool) -> Imports:
+    """What a program needs that a module holds as a text, and runs."""
+    return read_imports(text.encode("utf-8", "replace"), path, module, is_package=is_package)
+
+
 _CAUGHT = ("ImportError", "ModuleNotFoundError", "Exception", "BaseException")
 
 
@@ -36,13 +42,14 @@ class _Reader:
     def __init__(
         self, tree: ast.Module, source: bytes, path: str, module: str, is_package: bool
     ) -> None:
-        self.tree, self.module, self.is_package = tree, module, is_package
-        self.path, self.lists = path, b"__all__" in source
+        self.tree, self.lists = tree, b"__all__" in source
         self.package = module if is_package else module.rpartition(".")[0]
         self.dynamic = may_look_up(source)
         self.names = Names(tree, module, self.package, self.dynamic or b"TYPE_CHECKING" in source)
         self.notes = Notes(path, source.splitlines())
-        self.lookups = Lookups(self.names, self.package, self.notes, self.read_text)
+        # No method of ours: a circle would hold each tree until somebody looks for circles.
+        inner = partial(_read_text, path=path, module=module, is_package=is_package)
+        self.lookups = Lookups(self.names, self.package, self.notes, inner)
 
     def read(self) -> Imports:
         for one, guarded, typing in self.statements():
@@ -57,11 +64,6 @@ class _Reader:
             elif self.dynamic and not typing:
                 self.lookups.look(one, guarded)
         return self.notes.all(self.exported() if self.lists else ())
-
-    def read_text(self, text: str) -> Imports:
-        """What a program needs that the module holds as a text, and runs."""
-        source = text.encode("utf-8", "replace")
-        return read_imports(source, self.path, self.module, is_package=self.is_package)
 
     def statements(self) -> Iterator[tuple[ast.stmt, bool, bool]]:
         """Every statement, whether a failing import in it is caught, and whether it never runs."""

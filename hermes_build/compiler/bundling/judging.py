@@ -10,23 +10,13 @@ from __future__ import annotations
 
 import os
 import re
-import tempfile
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from hermes_build.bundle.format import BundleError
+from hermes_build.compiler.bundling.places import HOME, NOBODY
 from hermes_build.compiler.bundling.secrets import find_secrets
 from hermes_build.compiler.diagnostics import Findings, Span
-
-_HOME = re.compile(
-    r"(?<![\w.~/-])(?:/(?:home|Users)/|[A-Za-z]:(?:\\{1,2}|/)Users(?:\\{1,2}|/))([\w.-]+)"
-)
-_NOBODY = frozenset(("user", "username", "you", "me", "name", "someone", "somebody"))
-"""Names that people in examples have."""
-
-_SHARED = frozenset(("/var/tmp", "/usr/tmp", "/private/tmp", "/private/var/tmp"))
-"""Folders for temporary files that other machines have too."""
 
 _WINDOW = 1 << 20
 _CONTEXT = 4096
@@ -60,26 +50,24 @@ def find_in_data(
     """Report secrets and paths of this machine in files that are no text, or large.
 
     ``data`` maps the path in the project to the content, or to what gives it in pieces; of these,
-    never more than a few are held in memory. ``places`` are what `machine_places` tells.
+    never more than a few are held in memory. ``places`` are what `machine_places` tells. Raises
+    what giving a content raises.
     """
     named = [(place, _pattern(_as_bytes(place))) for place in places]
     for path, content in data.items():
         pieces = [content] if isinstance(content, bytes) else content()
-        try:
-            for count, (what, found, span) in enumerate(_look(path, pieces, named)):
-                if count == _MOST:
-                    break
-                if found:
-                    _report_path(path, found, span, findings)
-                else:
-                    _report_secret(path, what, span, findings)
-        except (OSError, BundleError):
-            continue  # whoever writes the bundle meets the same, and says so
+        for count, (what, found, span) in enumerate(_look(path, pieces, named)):
+            if count == _MOST:
+                break
+            if found:
+                _report_path(path, found, span, findings)
+            else:
+                _report_secret(path, what, span, findings)
 
 
 def find_paths(
     places: Iterable[str],
-    written: Mapping[str, bytes],
+    written: Container[str],
     texts: Mapping[str, bytes],
     generated: Mapping[str, bytes],
     findings: Findings,
@@ -90,7 +78,7 @@ def find_paths(
     what a spec says stands in the ``generated`` files too, and is reported where people wrote it.
     """
     known: set[str] = set()
-    patterns = [_pattern(one) for one in places]
+    patterns = [(one, _pattern(one)) for one in places]
     for files in (texts, generated):
         for path, data in files.items():
             text = _decoded(data)
@@ -103,26 +91,6 @@ def find_paths(
                 _report_path(path, found, _Lines(path, text).span(start, end), findings)
 
 
-def machine_places(root: str | os.PathLike[str]) -> tuple[str, ...]:
-    """The folders of this machine that no bundle may name: project, home, temporary files.
-
-    Those that many machines have, such as ``/root`` and ``/tmp``, are none of them.
-    """
-    found = {os.fspath(root), os.path.expanduser("~"), tempfile.gettempdir()}
-    found |= {os.path.realpath(one) for one in found}
-    return tuple(
-        sorted((one for one in found if _is_telling(one)), key=lambda one: (-len(one), one))
-    )
-
-
-def _is_telling(place: str) -> bool:
-    parts = [one for one in re.split(r"[\\/]", place) if one]
-    if not os.path.isabs(place) or len(parts) < 2 or place.rstrip("/") in _SHARED:
-        return False
-    home = _HOME.fullmatch(place)
-    return home is None or home[1].lower() not in _NOBODY
-
-
 def _pattern(place: str) -> re.Pattern[str]:
     """What finds a place in a text, where nothing continues its name on either side."""
     if re.match(r"[A-Za-z]:|\\\\", place):  # of Windows, where a text may double the backslash
@@ -133,12 +101,14 @@ def _pattern(place: str) -> re.Pattern[str]:
 
 
 def _paths(
-    text: str, patterns: Iterable[re.Pattern[str]], *, anybody: bool
+    text: str, patterns: Iterable[tuple[str, re.Pattern[str]]], *, anybody: bool
 ) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
-    if anybody:
-        found = [one.span() for one in _HOME.finditer(text) if one[1].lower() not in _NOBODY]
-    for pattern in patterns:  # the longest place first: it covers those that it lies in
+    if anybody and ("/home/" in text or "Users" in text):  # a pattern takes a hundred times as long
+        found = [one.span() for one in HOME.finditer(text) if one[1].lower() not in NOBODY]
+    for place, pattern in patterns:  # the longest place first: it covers those that it lies in
+        if place.rstrip("/") not in text and "\\" not in place:
+            continue
         for match in pattern.finditer(text):
             start, end = match.span()
             if not any(start < other[1] and other[0] < end for other in found):

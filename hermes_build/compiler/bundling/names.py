@@ -15,6 +15,16 @@ _MOST = 64
 
 _UNKNOWN: list[Text] = [("", False)]
 
+_BINDING = frozenset(
+    (
+        *(ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.AugAssign),
+        *(ast.For, ast.AsyncFor, ast.comprehension, ast.withitem, ast.arg, ast.ExceptHandler),
+        *(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
+        *(ast.MatchAs, ast.MatchStar, ast.MatchMapping),
+    )
+)
+"""What can bind a name; nearly all nodes of a tree are of other kinds."""
+
 
 class Names:
     """The names of a module, in all its scopes at once.
@@ -30,7 +40,8 @@ class Names:
         self._own = {"__name__": module, "__package__": package}
         if is_wanted:
             for node in ast.walk(tree):
-                self._learn(node)
+                if type(node) in _BINDING:
+                    self._learn(node)
 
     def dotted(self, node: ast.expr) -> str:
         """The dotted name that names and attributes lead to through imports; else empty."""

@@ -27,6 +27,7 @@ from hermes_build.compiler.regular import read_regular
 from hermes_build.compiler.sources import Locate
 from hermes_build.compiler.tree import Tree
 from hermes_build.ir import Catalog, Tool
+from hermes_build.layout import module_name
 
 _TEMPLATE_ENDS = (".py.jinja", ".py.jinja2", ".py.j2")
 
@@ -49,11 +50,6 @@ class _Barred(Exception):
     def __init__(self, path: str, template: str, why: Refused) -> None:
         super().__init__(str(why))
         self.path, self.template = path, template
-
-
-def module_name(tool: str) -> str:
-    """Return the name of a tool's generated module."""
-    return tool.replace("-", "_")
 
 
 def emit(
