@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["registry"]
 
 _RUNTIME = "hermes_build"
+_MAX_MANIFEST = 32 * 1024 * 1024  # as the format of bundles has it
 
 _lock = RLock()
 
@@ -80,15 +81,22 @@ class _Files:
         self._hash = sha256
         try:
             with open(os.path.join(tree, "hermes-bundle.json"), "rb") as file:
-                manifest = file.read()
+                manifest = file.read(_MAX_MANIFEST + 1)
         except NotADirectoryError as error:
             raise ImportError(
                 f"{tree} is in an archive: install the package to import it"
             ) from error
         self.digest = sha256(manifest).hexdigest()
-        stated = loads(manifest)
-        self.pythons: str = stated["requires_python"]
-        self._listed: Mapping[str, Mapping[str, Any]] = stated["files"]
+        try:
+            if len(manifest) > _MAX_MANIFEST:
+                raise ValueError
+            stated = loads(manifest)
+            self.pythons: str = stated["requires_python"]
+            self._listed: Mapping[str, Mapping[str, Any]] = stated["files"]
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise ImportError(
+                f"{file.name} is not as hermes-build writes it: install it anew"
+            ) from error
 
     def names(self) -> Iterator[str]:
         return (name for name in self._listed if name.startswith("runtime/"))

@@ -311,6 +311,17 @@ def test_a_changed_runtime_is_not_run(wheels: dict[str, Path], tmp_path: Path) -
     assert "layout.py is not the file that the bundle's manifest lists" in said
 
 
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}"])
+def test_a_broken_manifest_says_to_install_the_package_anew(
+    text: str, wheels: dict[str, Path], tmp_path: Path
+) -> None:
+    package = unpacked(wheels["talk"], tmp_path)
+    (package / "bundle/hermes-bundle.json").write_text(text)
+    said = importing(package).splitlines()[-1]
+    assert said.startswith("ImportError")
+    assert said.endswith("hermes-bundle.json is not as hermes-build writes it: install it anew")
+
+
 def test_a_wheel_that_is_not_installed_cannot_be_imported(
     wheels: dict[str, Path], tmp_path: Path
 ) -> None:
