@@ -77,6 +77,14 @@ def test_the_text_of_a_module_that_is_read_brings_the_module_and_what_it_needs(
 
 
 @pytest.mark.parametrize(
+    "given", ["*('handlers.data', 'a.txt')", "**args", "'handlers.data', *args"]
+)
+def test_data_whose_arguments_are_unpacked_is_a_finding(tmp_path: Path, given: str) -> None:
+    root = program(tmp_path, reading(f"return pkgutil.get_data({given})"))
+    assert [one.code for one in made(root, "talk").findings] == ["HB8116"]
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "return files('handlers.data').joinpath(args['path']).read_text()",

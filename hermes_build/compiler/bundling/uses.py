@@ -99,8 +99,10 @@ class Uses:
         anchor = first_argument(call, kind)
         if kind == "resource":
             steps = [argument(call, 1, "resource") or ast.Constant(None), *steps]
-            rest += [one for one in call.args[2:] if one is not anchor]
-        packages = self._packages(anchor)
+            given = [*call.args, *(one.value for one in call.keywords)]
+            rest += [one for one in given if one is not anchor and one is not steps[0]]
+        is_bare = not call.args and not call.keywords
+        packages = self._packages(anchor) if is_bare or anchor is not None else []
         for package in packages or [""]:
             if package:
                 self.notes.add(package, call)
@@ -114,7 +116,7 @@ class Uses:
     def _files(self, steps: list[ast.expr]) -> list[str | None]:
         """The paths that some steps lead to; None for one that is not known."""
         rows = [self.names.texts(one) for one in steps]
-        if not all(whole for row in rows for _, whole in row):
+        if not all(row and all(whole for _, whole in row) for row in rows):
             return [None]
         paths = (posixpath.join(*(text for text, _ in row), "") for row in product(*rows))
         found = [posixpath.normpath(one) for one in paths]
