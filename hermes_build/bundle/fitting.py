@@ -39,7 +39,7 @@ def check_program(manifest: Manifest, read: Callable[[str], bytes]) -> Facts:
     for path in (LOCK, catalogue, registry, _RUNTIME):
         if path not in manifest.files:
             raise BundleError("HB8004", f"a bundle must hold {path}", path, ANEW)
-    _same("roots", manifest.roots, roots_of(manifest.files))
+    _same("roots", manifest.roots, roots_of(manifest.files, manifest.dependencies))
     facts = Facts(read(catalogue), catalogue)
     _same("registry", manifest.registry, facts.digest)
     _same("runtime.format", manifest.runtime.format, facts.format)

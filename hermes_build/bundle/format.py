@@ -304,18 +304,21 @@ def is_licence(path: str) -> bool:
     return path.upper().startswith(_LICENCES)
 
 
-def roots_of(paths: Iterable[str]) -> tuple[str, ...]:
+def roots_of(paths: Iterable[str], outside: Iterable[str] = ()) -> tuple[str, ...]:
     """Return the top-level names that can be imported from ``program/``, sorted.
 
-    ``paths`` are those of all files of the bundle. A folder counts whatever it holds, since one of
-    data alone is a package too, and would else be looked for outside of the bundle.
+    ``paths`` are those of all files of the bundle, ``outside`` the names that the program imports
+    from elsewhere. A folder of data alone counts too, which would else be looked for outside of the
+    bundle; except where a module of its name is there, which Python prefers.
     """
-    found = set()
+    from sys import stdlib_module_names
+
+    code, data = set(), set()
     for path in paths:
         if path.startswith(PROGRAM):
             first, _, rest = path[len(PROGRAM) :].partition("/")
-            if rest and (first.isidentifier() or path.endswith(".py")):
-                found.add(first)
-            elif not rest and first.endswith(".py"):
-                found.add(first[:-3])
-    return tuple(sorted(found))
+            if path.endswith(".py"):
+                code.add(first if rest else first[:-3])
+            elif rest and first.isidentifier() and first not in stdlib_module_names:
+                data.add(first)
+    return tuple(sorted(code | (data - set(outside))))

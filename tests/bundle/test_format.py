@@ -189,6 +189,8 @@ def test_the_source_folder_is_taken_off_a_path_of_the_project() -> None:
 def test_roots_are_what_can_be_imported() -> None:
     paths = ["program/a.py", "program/b/c/d.py", "program/data/x.json", "specs/e.py", "__main__.py"]
     assert roots_of([*paths, "program/no-name/x.json", "program/x.json"]) == ("a", "b", "data")
+    named_alike = [*paths, "program/json/x.txt", "program/yaml/x.txt", "program/b/x.txt"]
+    assert roots_of(named_alike, ["yaml", "b"]) == ("a", "b", "data")
 
 
 @pytest.mark.parametrize("name", ["a", "my-tools_1.0", "A" * 100])

@@ -202,7 +202,7 @@ def make_manifest(
         name=bundle_name(table.get("name"), toolsets),
         package=project.output,
         source=project.source,
-        roots=roots_of(contents.files),
+        roots=roots_of(contents.files, dependencies),
         toolsets=narrowed.toolsets,
         tools=narrowed.tools,
         registry=narrowed.digest,
