@@ -64,7 +64,7 @@ lint: $(DEV)
 	$(BIN)/mypy
 	$(BIN)/pyright
 	$(BIN)/lint-imports
-	$(BIN)/lint-imports --config .importlinter-runtime
+	$(BIN)/lint-imports .importlinter-runtime
 	$(BIN)/hermes-build check --strict
 
 check: lint test

@@ -30,7 +30,7 @@ def lint(session: nox.Session) -> None:
     session.run("ruff", "check")
     session.run("ruff", "format", "--check")
     session.run("lint-imports")
-    session.run("lint-imports", "--config", ".importlinter-runtime")
+    session.run("lint-imports", ".importlinter-runtime")
 
 
 @nox.session
