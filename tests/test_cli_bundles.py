@@ -14,6 +14,7 @@ import pytest
 from hermes_build.bundle.format import SIGNATURES
 from hermes_build.bundle.verifying import verify
 from hermes_build.lock import HEADER
+from tests.bundle.containers import CONTAINERS, entries
 from tests.bundle.making import archive, program, unpacked, whole
 from tests.command_line import Done, edit, handler, hermes, process, spec, write
 
@@ -248,6 +249,20 @@ def test_a_bundle_that_is_refused_leaves_no_trace(tmp_path: Path, bundle: Path, 
     assert done.code == 0, done
     assert "signed by ada.pub.pem" in done.err
     assert json.loads(hermes(tmp_path, "installed", "--json").out)[0]["signed"] is True
+
+
+@pytest.mark.parametrize("made", [*CONTAINERS, "another ending"])
+def test_whatever_a_bundle_comes_in_is_shown_and_called(tmp_path: Path, made: str) -> None:
+    place = CONTAINERS.get(made, CONTAINERS["archive"])(tmp_path, entries())
+    if made not in CONTAINERS:
+        place = place.rename(tmp_path / "small.zip")
+    name = os.path.relpath(place, tmp_path)
+    shown = hermes(tmp_path, "show", name)
+    assert shown.code == 0 and "ping" in shown.out, shown
+    for arguments in ([], ["{}"]):
+        called = hermes(tmp_path, "call", name, "ping", *arguments)
+        assert "no hermes-build project" not in called.err and "not JSON" not in called.err
+        assert called.out == hermes(tmp_path, "call", str(place), "ping", "{}").out != ""
 
 
 def test_an_archive_that_was_damaged_later_is_listed_as_such(

@@ -5,15 +5,28 @@ from __future__ import annotations
 import os
 
 from hermes_build.bundle.format import MANIFEST, SUFFIX
+from hermes_build.bundle.packaged import Packaged
 from hermes_build.cli.refusing import refused
 from hermes_build.cli.trusting import Trust, say_unchecked
+from hermes_build.ir import is_name
 
 
 def is_bundle(word: str) -> bool:
-    """Whether a word of a command line means a bundle: a file or folder, by its path."""
-    if word.endswith((SUFFIX, ".whl")):
+    """Whether a word of a command line means a bundle: a file or folder, by its path.
+
+    A file of another ending is one where it begins as an archive, and no tool could have its name.
+    """
+    if word.endswith((SUFFIX, ".whl")) or os.path.isfile(os.path.join(word, MANIFEST)):
         return True
-    return os.path.isfile(os.path.join(word, MANIFEST))
+    if os.path.isdir(word):
+        return Packaged.is_at(word)
+    if is_name(word) or not os.path.isfile(word):
+        return False
+    try:
+        with open(word, "rb") as file:
+            return file.read(4) == b"PK\3\4"
+    except OSError:
+        return False
 
 
 def is_installed(word: str) -> bool:

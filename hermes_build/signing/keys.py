@@ -132,6 +132,10 @@ def read_public(path: str | os.PathLike[str]) -> PublicKey:
             "it is a private key, which whoever verifies must not have",
             "name the public one, whose name ends with `.pub.pem`",
         )
+    if data.count(b"-----BEGIN ") > 1:
+        _fail(
+            path, "it holds more than one", "keep each key in a file of its own, and name them all"
+        )
     try:
         key = load_pem_public_key(data)
     except (ValueError, UnsupportedAlgorithm):

@@ -337,6 +337,9 @@ def test_the_wrong_half_of_a_key_and_what_is_no_key_are_told_apart(tmp_path: Pat
         read_public(private)
     with pytest.raises(BundleError, match="it is a public key"):
         read_private(public)
+    junk.write_bytes(Path(public).read_bytes() * 2)
+    with pytest.raises(BundleError, match="more than one"):
+        read_public(junk)
     junk.write_bytes(b"-" * 100_000)
     with pytest.raises(BundleError, match="too large"):
         read_public(junk)
