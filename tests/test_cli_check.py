@@ -332,7 +332,7 @@ def test_a_remark_in_any_input_is_judged_again(root: Path, path: str) -> None:
     ("path", "text", "code"),
     [
         ("tool_specs/read_file.yaml", "name: 5\n", "HB1002"),
-        ("tool_specs/new.yaml", spec("new"), "HB5002"),
+        ("tool_specs/new.yaml", spec("new"), "HB5004"),
         ("toolsets/all.yaml", "name: everything\nincludes: [nobody]\n", "HB2002"),
         ("toolsets/deep/more.yaml", "name: more\nincludes: [nobody]\n", "HB2002"),
         ("handlers/read.py", "", "HB3001"),
