@@ -81,12 +81,12 @@ def test_a_write_that_fails_names_the_file_and_no_temporary_one(tmp_path: Path) 
     assert [one.span and one.span.path for one in findings] == ["generated/a.py"]
 
 
-def test_one_renamed_property_is_counted_as_what_it_changes(tmp_path: Path) -> None:
+def test_one_renamed_property_is_told_as_its_spec_and_what_it_changes(tmp_path: Path) -> None:
     root = project(tmp_path, "read_file")
     assert hermes(root, "compile").code == 0
     write(root, {"tool_specs/read_file.yaml": spec("read_file").replace("limit", "lines")})
     out = hermes(root, "check").out
-    assert "the lock differs from what the sources give in 3 entries" in out
+    assert "`tool_specs/read_file.yaml` was changed since the last compile" in out
     assert "tool read_file: source, args, prompt, module changed" in out
 
 
