@@ -93,7 +93,7 @@ class Unvalidated:
         try:
             handler, is_async = entry
             if is_async:
-                raise NotImplementedError
+                raise TypeError("an async handler needs a loop, which is not measured here")
             return self._normalize(name, handler(args, **kwargs))
         except Exception as error:
             return json.dumps({"error": str(error)})
@@ -102,7 +102,7 @@ class Unvalidated:
     def _normalize(name: str, result: Any) -> Any:
         if isinstance(result, str):
             return result
-        raise NotImplementedError
+        raise TypeError(f"{name} returned a {type(result).__name__}")
 
 
 def cases() -> dict[str, Callable[[], object]]:
