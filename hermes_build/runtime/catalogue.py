@@ -13,8 +13,8 @@ from __future__ import annotations
 import os
 
 from hermes_build import __version__
-from hermes_build.forks import forked_lock
 from hermes_build.layout import FORMAT, HEADER
+from hermes_build.open_file import ClosedHere, OpenFile
 from hermes_build.runtime.errors import CatalogueError
 
 TYPE_CHECKING = False
@@ -239,22 +239,15 @@ def _missing(path: str) -> str:
     return f"{path} is missing. {_COMPILE}"
 
 
-class _File:
-    """A file that is open for as long as a registry needs it, read by position.
+class _File(OpenFile):
+    """The catalogue's file: one that is replaced by a new compilation is still read as it was."""
 
-    Its descriptor stays open, so that a catalogue that is replaced by a new compilation is still
-    read as it was.
-    """
+    __slots__ = ()
 
     def __init__(self, path: str) -> None:
-        self._path = path
-        self._lock = forked_lock()
-        flags = os.O_RDONLY | getattr(os, "O_BINARY", 0)
         try:
-            self._descriptor = os.open(path, flags)
-            self._status = os.fstat(self._descriptor)
-            self.size = self._status.st_size
-            os.read(self._descriptor, 1)  # a folder opens, and cannot be read
+            super().__init__(path)
+            self.read_once(0, 1)  # a folder opens, and cannot be read
         except (FileNotFoundError, NotADirectoryError):
             raise CatalogueError(_missing(path)) from None
         except OSError as error:
@@ -265,40 +258,11 @@ class _File:
     def read(self, position: int, size: int) -> bytes:
         """Up to ``size`` bytes from a position; fewer at the end of the file only."""
         try:
-            with self._lock:
-                if self._descriptor < 0:
-                    raise CatalogueError(f"{self._path} was closed, and its registry with it.")
-                if not self._is_ours():
-                    raise OSError
-                return self._read(position, size)
+            return self.read_once(position, size)
+        except ClosedHere as error:
+            raise CatalogueError(f"{self.path} was closed, and its registry with it.") from error
         except OSError as error:
             raise CatalogueError(
-                f"{self._path} was closed behind the registry's back; import the generated "
+                f"{self.path} was closed behind the registry's back; import the generated "
                 "registry after the program has become a daemon."
             ) from error
-
-    def close(self) -> None:
-        """Close the file, where nobody else has."""
-        with self._lock:
-            try:
-                if self._descriptor >= 0 and self._is_ours():
-                    os.close(self._descriptor)
-            except OSError:
-                pass
-            self._descriptor = -1
-
-    def _is_ours(self) -> bool:
-        # A program that becomes a daemon closes every descriptor, and the number may be another
-        # file's by now.
-        return os.path.samestat(os.fstat(self._descriptor), self._status)
-
-    if hasattr(os, "pread"):
-
-        def _read(self, position: int, size: int) -> bytes:
-            return os.pread(self._descriptor, size, position)
-
-    else:  # Windows
-
-        def _read(self, position: int, size: int) -> bytes:
-            os.lseek(self._descriptor, position, os.SEEK_SET)
-            return os.read(self._descriptor, size)
