@@ -25,3 +25,10 @@ def make(tmp_path: Path) -> Make:
 def registry(tmp_path: Path) -> ToolRegistry:
     """Five tools in three leaves and three compositions."""
     return several(tmp_path)
+
+
+@pytest.fixture
+def needy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ToolRegistry:
+    """The usual program, whose tool ``read`` needs a variable that is not set."""
+    monkeypatch.delenv("CONTRACT_KEY", raising=False)
+    return several(tmp_path, read={"requires": {"env": ["CONTRACT_KEY"]}})

@@ -11,6 +11,7 @@ from hermes_build.runtime.registry import ToolRegistry
 from tests.runtime_program import tool, toolset, write_program
 
 ANY: dict[str, Any] = {"type": "object"}
+INTEGER = {"type": "object", "properties": {"n": {"type": "integer", "default": 7}}}
 
 OWNERS = {
     "fetch": "web",

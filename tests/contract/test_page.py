@@ -21,9 +21,14 @@ def names_in(*paths: Path) -> list[str]:
 
 
 def numbered() -> list[str]:
-    """The tests of every module but the two that are about pages."""
-    others = ("test_page.py", "test_differences.py")
-    return names_in(*(path for path in sorted(HERE.glob("test_*.py")) if path.name not in others))
+    """The tests of every module but those of differences and of pages."""
+    others = {HERE / "test_page.py", *differing()}
+    return names_in(*(path for path in sorted(HERE.glob("test_*.py")) if path not in others))
+
+
+def differing() -> list[Path]:
+    """The modules that test the differences from hermes-agent."""
+    return sorted(HERE.glob("test_differences_*.py"))
 
 
 def points() -> list[int]:
@@ -57,4 +62,4 @@ def test_every_difference_on_the_page_has_a_test_and_every_test_is_on_the_page()
     ]
     flat = [name for names in named for name in names]
     assert len(flat) == len(set(flat))
-    assert sorted(flat) == sorted(names_in(HERE / "test_differences.py"))
+    assert sorted(flat) == sorted(names_in(*differing()))
