@@ -53,7 +53,8 @@ ELSEWHERE = {
     "HB8014": _SIGNING + "test_a_threshold_counts_keys_and_not_signatures",
     "HB8015": _SIGNING + "test_a_signature_of_another_bundle_is_refused_wherever_it_is_put",
     "HB8016": _SIGNING + "test_another_signed_document_is_no_statement",
-    "HB8017": _SIGNING + "test_the_wrong_half_of_a_key_and_what_is_no_key_are_told_apart",
+    "HB8017": "tests/bundle/test_signing_keys.py::"
+    "test_the_wrong_half_of_a_key_and_what_is_no_key_are_told_apart",
     "HB8020": _STORE + "test_a_list_that_cannot_be_read_stops_every_change",
     "HB8021": _STORE + "test_a_name_or_a_version_that_is_not_there_is_said",
     "HB8022": _STORE + "test_there_is_nothing_before_the_oldest_version",

@@ -196,3 +196,8 @@ def unpacked(target: Path, entries: Mapping[str, bytes] | None = None) -> Path:
 def comment(manifest: bytes) -> bytes:
     """The comment of an archive with this manifest."""
     return COMMENT + hashlib.sha256(manifest).hexdigest().encode()
+
+
+def manifest_of(name: str = "ping") -> bytes:
+    """The manifest of a bundle of one tool, as bytes."""
+    return whole(program(name))[MANIFEST]

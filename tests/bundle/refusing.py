@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,13 @@ import pytest
 from hermes_build.bundle.archive import open_archive
 from hermes_build.bundle.format import BundleError
 from hermes_build.bundle.verifying import verify
+
+
+def code_of(act: Callable[[], object]) -> str:
+    """Demand that something is refused, and return the code of the error."""
+    with pytest.raises(BundleError) as caught:
+        act()
+    return caught.value.code
 
 
 def verify_refuses(path: Path, code: str) -> BundleError:

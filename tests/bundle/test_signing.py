@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import base64
 import json
-import os
-import shutil
-import stat
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,14 +22,7 @@ from hermes_build.signing.dsse import (
     read_signatures,
     sign,
 )
-from hermes_build.signing.keys import (
-    PrivateKey,
-    PublicKey,
-    new_key,
-    read_private,
-    read_public,
-)
-from hermes_build.signing.provenance import source_of
+from hermes_build.signing.keys import PrivateKey, PublicKey, new_key, read_private, read_public
 from hermes_build.signing.statement import (
     PREDICATE_TYPE,
     STATEMENT_TYPE,
@@ -40,21 +30,8 @@ from hermes_build.signing.statement import (
     Statement,
     read_statement,
 )
-from tests.bundle.making import program, whole
-
-OPENSSL = shutil.which("openssl")
-needs_openssl = pytest.mark.skipif(OPENSSL is None, reason="openssl is not installed")
-needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
-
-
-def manifest_of(name: str = "ping") -> bytes:
-    return whole(program(name))[MANIFEST]
-
-
-def code_of(act: Callable[[], object]) -> str:
-    with pytest.raises(BundleError) as caught:
-        act()
-    return caught.value.code
+from tests.bundle.making import manifest_of, program, whole
+from tests.bundle.refusing import code_of
 
 
 class Pair:
@@ -302,188 +279,6 @@ def test_an_envelope_that_is_none_is_refused(ada: Pair) -> None:
         assert code_of(lambda data=data: check(manifest_of(), data, [ada.public])) == "HB8011"  # type: ignore[misc]
 
 
-def test_a_private_key_is_for_its_owner_and_nothing_is_overwritten(tmp_path: Path) -> None:
-    private, public = new_key(str(tmp_path / "release"))
-    assert stat.S_IMODE(os.stat(private).st_mode) == 0o600
-    before = [Path(path).read_bytes() for path in (private, public)]
-    with pytest.raises(FileExistsError):
-        new_key(str(tmp_path / "release"))
-    assert [Path(path).read_bytes() for path in (private, public)] == before
-    (tmp_path / "half.pub.pem").write_text("mine")
-    with pytest.raises(FileExistsError):
-        new_key(str(tmp_path / "half"))
-    assert not (tmp_path / "half.pem").exists()
-    assert (tmp_path / "half.pub.pem").read_text() == "mine"
-
-
-def test_a_passphrase_is_needed_and_must_be_the_right_one(tmp_path: Path) -> None:
-    private, public = new_key(str(tmp_path / "release"), b"open sesame")
-    assert b"ENCRYPTED" in Path(private).read_bytes()
-    assert code_of(lambda: read_private(private)) == "HB8017"
-    assert code_of(lambda: read_private(private, b"open barley")) == "HB8017"
-    key = read_private(private, b"open sesame")
-    envelope = sign(manifest_of(), [key])
-    assert check(manifest_of(), envelope, [read_public(public)]).by
-
-
-def test_the_wrong_half_of_a_key_and_what_is_no_key_are_told_apart(tmp_path: Path) -> None:
-    private, public = new_key(str(tmp_path / "release"))
-    junk = tmp_path / "junk.pem"
-    for data in (b"", b"junk", b"-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----\n"):
-        junk.write_bytes(data)
-        assert code_of(lambda: read_public(junk)) == "HB8017"
-        assert code_of(lambda: read_private(junk)) == "HB8017"
-    with pytest.raises(BundleError, match="it is a private key"):
-        read_public(private)
-    with pytest.raises(BundleError, match="it is a public key"):
-        read_private(public)
-    junk.write_bytes(Path(public).read_bytes() * 2)
-    with pytest.raises(BundleError, match="more than one"):
-        read_public(junk)
-    junk.write_bytes(b"-" * 100_000)
-    with pytest.raises(BundleError, match="too large"):
-        read_public(junk)
-
-
-def openssl(*arguments: str, input: bytes = b"") -> bytes:
-    assert OPENSSL is not None
-    done = subprocess.run(
-        [OPENSSL, *arguments], input=input, capture_output=True, check=False, timeout=120
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
-@needs_openssl
-@pytest.mark.parametrize(
-    "kind",
-    [
-        ("-algorithm", "ed25519"),
-        ("-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"),
-        ("-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-384"),
-        ("-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"),
-    ],
-    ids=["ed25519", "p256", "p384", "rsa"],
-)
-def test_keys_that_openssl_makes_sign_and_verify(kind: tuple[str, ...], tmp_path: Path) -> None:
-    private, public = tmp_path / "key.pem", tmp_path / "key.pub.pem"
-    openssl("genpkey", *kind, "-out", str(private))
-    openssl("pkey", "-in", str(private), "-pubout", "-out", str(public))
-    envelope = sign(manifest_of(), [read_private(private)])
-    assert check(manifest_of(), envelope, [read_public(public)]).by == (
-        key_id(read_public(public)),
-    )
-    locked = tmp_path / "locked.pem"
-    openssl("pkey", "-in", str(private), "-aes256", "-passout", "pass:x", "-out", str(locked))
-    assert key_id(read_private(locked, b"x").public_key()) == key_id(read_public(public))
-
-
-@needs_openssl
-@pytest.mark.parametrize(
-    "kind",
-    [
-        ("-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:1024"),
-        ("-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:secp256k1"),
-        ("-algorithm", "ed448"),
-        ("-algorithm", "x25519"),
-    ],
-    ids=["rsa-1024", "secp256k1", "ed448", "x25519"],
-)
-def test_keys_that_are_too_weak_or_of_another_kind_are_refused(
-    kind: tuple[str, ...], tmp_path: Path
-) -> None:
-    private, public = tmp_path / "key.pem", tmp_path / "key.pub.pem"
-    openssl("genpkey", *kind, "-out", str(private))
-    openssl("pkey", "-in", str(private), "-pubout", "-out", str(public))
-    assert code_of(lambda: read_private(private)) == "HB8017"
-    assert code_of(lambda: read_public(public)) == "HB8017"
-
-
-@needs_openssl
-def test_openssl_verifies_what_was_signed_and_reads_our_keys(tmp_path: Path) -> None:
-    private, public = new_key(str(tmp_path / "release"))
-    assert openssl("pkey", "-in", private, "-pubout") == Path(public).read_bytes()
-    envelope = json.loads(sign(manifest_of(), [read_private(private)]))
-    payload = base64.b64decode(envelope["payload"])
-    pae = b"DSSEv1 28 application/vnd.in-toto+json %d %b" % (len(payload), payload)
-    (tmp_path / "signed").write_bytes(pae)
-    (tmp_path / "signature").write_bytes(base64.b64decode(envelope["signatures"][0]["sig"]))
-    said = openssl(
-        *("pkeyutl", "-verify", "-pubin", "-inkey", public, "-rawin"),
-        *("-in", str(tmp_path / "signed"), "-sigfile", str(tmp_path / "signature")),
-    )
-    assert b"Success" in said
-
-
-INPUTS = ("tool.yaml", "missing.yaml")
-
-
-@needs_git
-def test_the_source_is_the_commit_and_whether_it_has_all_that_was_taken_in(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    root = tmp_path / "repository"
-    project = root / "agent"
-    project.mkdir(parents=True)
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
-    assert source_of(project, INPUTS) is None
-    git(root, "init", "-q")
-    assert source_of(project, INPUTS) is None
-    (project / "tool.yaml").write_text("name: a\n")
-    (root / "elsewhere.txt").write_text("1\n")
-    git(root, "add", "-A")
-    git(root, "commit", "-q", "-m", "one")
-    commit = git(root, "rev-parse", "HEAD").strip()
-    assert source_of(project, INPUTS) == Source(commit, clean=True)
-    (root / "elsewhere.txt").write_text("2\n")
-    assert source_of(project, INPUTS) == Source(commit, clean=True)
-    assert source_of(root, INPUTS) == Source(commit, clean=False)
-    (project / "tool.yaml").write_text("name: b\n")
-    assert source_of(project, INPUTS) == Source(commit, clean=False)
-    git(root, "checkout", "-q", "--", ".")
-    (project / "made.hermes").write_text("a bundle\n")
-    assert source_of(project, INPUTS) == Source(commit, clean=True)
-    (project / "ünused.yaml").write_text("name: b\n")
-    assert source_of(project, INPUTS) == Source(commit, clean=True)
-    assert source_of(project, (*INPUTS, "ünused.yaml")) == Source(commit, clean=False)
-    (project / ".gitignore").write_text("*\n")
-    assert source_of(project, (*INPUTS, "ünused.yaml")) == Source(commit, clean=False)
-    git(root, "add", "-f", "agent/ünused.yaml")
-    assert source_of(project, INPUTS) == Source(commit, clean=False)
-    git(root, "commit", "-q", "-m", "two")
-    commit = git(root, "rev-parse", "HEAD").strip()
-    assert source_of(project, (*INPUTS, "ünused.yaml")) == Source(commit, clean=True)
-    other = project / "ignored"
-    other.mkdir()
-    assert source_of(other, ()) is None
-
-
-@needs_git
-def test_looking_at_a_repository_starts_no_program_of_it(tmp_path: Path) -> None:
-    git(tmp_path, "init", "-q")
-    (tmp_path / "a").write_text("a")
-    git(tmp_path, "add", "a")
-    git(tmp_path, "commit", "-q", "-m", "one")
-    hook = tmp_path / ".git" / "watch"
-    hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/ran\n")
-    hook.chmod(0o755)
-    git(tmp_path, "config", "core.fsmonitor", str(hook))
-    assert source_of(tmp_path, INPUTS) is not None
-    assert not (tmp_path / "ran").exists()
-
-
-def git(folder: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        ["git", "-c", "user.name=T", "-c", "user.email=t@example.invalid", *arguments],
-        cwd=folder,
-        env={**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return done.stdout
-
-
 def test_without_the_packages_the_message_says_what_to_install() -> None:
     script = (
         "import sys\n"
@@ -499,37 +294,3 @@ def test_without_the_packages_the_message_says_what_to_install() -> None:
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert "pip install 'hermes-build[sign]'" in done.stdout
-
-
-@needs_git
-@pytest.mark.parametrize("flag", ["--assume-unchanged", "--skip-worktree"])
-def test_what_git_is_told_not_to_look_at_is_not_taken_for_unchanged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flag: str
-) -> None:
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
-    git(tmp_path, "init", "-q")
-    (tmp_path / "tool.yaml").write_text("name: a\n")
-    git(tmp_path, "add", "-A")
-    git(tmp_path, "commit", "-q", "-m", "one")
-    commit = git(tmp_path, "rev-parse", "HEAD").strip()
-    git(tmp_path, "update-index", flag, "tool.yaml")
-    (tmp_path / "tool.yaml").write_text("name: b\n")
-    assert source_of(tmp_path, INPUTS) == Source(commit, clean=False)
-
-
-@needs_git
-def test_the_source_is_the_project_s_own_repository_whatever_a_hook_of_another_inherits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    commits = []
-    for name in ("mine", "other"):
-        folder = tmp_path / name
-        folder.mkdir()
-        git(folder, "init", "-q")
-        (folder / "tool.yaml").write_text(f"name: {name}\n")
-        git(folder, "add", "-A")
-        git(folder, "commit", "-q", "-m", name)
-        commits.append(git(folder, "rev-parse", "HEAD").strip())
-    monkeypatch.setenv("GIT_DIR", str(tmp_path / "other" / ".git"))
-    monkeypatch.setenv("GIT_WORK_TREE", str(tmp_path / "other"))
-    assert source_of(tmp_path / "mine", INPUTS) == Source(commits[0], clean=True)
