@@ -1,12 +1,14 @@
-"""What the tests of the file tools share: a fresh workspace each."""
+"""What the tests of the handlers share: a fresh workspace or web server each."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from handlers.files.workspace import Workspace
+from tests.handlers.web_server import Server
 
 
 @pytest.fixture
@@ -19,3 +21,9 @@ def workspace(tmp_path: Path) -> Workspace:
 @pytest.fixture
 def root(workspace: Workspace) -> Path:
     return Path(workspace.root)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server() as one:
+        yield one

@@ -1,36 +1,25 @@
-"""Pages of every kind are read, and no page can make that cost more than it may."""
+"""Pages of every kind are read, alone or several at once, and through the registry."""
 
 from __future__ import annotations
 
-import asyncio
-import io
 import json
 import os
 import shutil
 import subprocess
 import sys
-import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Barrier, Event
 from typing import Any
 
 import pytest
 
-from handlers.web import charsets, reader
-from handlers.web.extract import Terms, Wish, extract, kind_of
+from handlers.web import reader
+from handlers.web.extract import Wish, kind_of
 from handlers.web.fetch import Answer
-from tests.handlers.web_pages import SENTENCE, article, page, pages, pdf
+from tests.handlers.calling import HERE
+from tests.handlers.web_pages import SENTENCE, article, page, pages
 from tests.handlers.web_server import Request, Server, response
-
-HERE = Path(__file__).parents[2]
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with Server() as one:
-        yield one
-
 
 # Kinds of pages
 
@@ -75,71 +64,6 @@ def test_a_page_too_large_for_a_tree_is_read_plainly() -> None:
 def test_a_page_that_shows_nothing_without_scripts_says_so(server: Server) -> None:
     server.answers["/a"] = response("<html><body><div id=app></div><script>run()</script></html>")
     assert "without running its scripts" in page(f"{server.url}/a")["error"]
-
-
-@pytest.mark.parametrize("head", ["", "%PDF comes late: \n\n"])
-def test_a_pdf_file_is_read_page_by_page(server: Server, head: str) -> None:
-    data = head.encode() + pdf("First page here", "Second page there", title="Two pages")
-    server.answers["/a"] = response(data, "application/pdf")
-    found = page(f"{server.url}/a")
-    assert found["content"] == "First page here\n\nSecond page there"
-    assert found["title"] == "Two pages" and (found["pages"], found["pages_read"]) == (2, 2)
-
-
-def test_a_pdf_file_under_a_false_name_is_read_as_one(server: Server) -> None:
-    server.answers["/a"] = response(pdf("Here all the same"), "text/html")
-    assert page(f"{server.url}/a")["content"] == "Here all the same"
-
-
-def test_a_pdf_file_is_left_when_its_time_is_over() -> None:
-    found = reader.read_pdf(pdf("one", "two", "three"), seconds=-1)
-    assert (found["text"], found["pages"], found["pages_read"]) == ("one", 3, 1)
-
-
-def test_pages_of_a_pdf_file_that_were_not_read_are_counted(server: Server) -> None:
-    server.answers["/a"] = response(pdf(*["x"] * (reader.MOST_PAGES + 3)), "application/pdf")
-    note = page(f"{server.url}/a")["note"]
-    assert note == "Only the first 500 of 503 pages were read."
-
-
-def encrypted(password: str) -> bytes:
-    import pypdf
-
-    writer = pypdf.PdfWriter(clone_from=io.BytesIO(pdf("Hidden words")))
-    writer.encrypt(password, "owner", algorithm="RC4-128")
-    out = io.BytesIO()
-    writer.write(out)
-    return out.getvalue()
-
-
-def bomb() -> bytes:
-    """A PDF file of less than a megabyte with a page of 100 MB."""
-    stream = zlib.compress(b" " * 100_000_000, 1)
-    data = pdf("@").replace(b"BT /F1 12 Tf 72 720 Td (@) Tj ET", stream)
-    return data.replace(b"/Length 32", f"/Length {len(stream)} /Filter /FlateDecode".encode())
-
-
-@pytest.mark.parametrize(
-    ("made", "words"),
-    [
-        (lambda: b"%PDF-1.7\nnothing else", "is damaged"),
-        (lambda: pdf("x").replace(b"/Pages 2 0 R", b"/Pages 9 0 R"), "cannot be read"),
-        (lambda: pdf(""), "holds no text"),
-        (lambda: encrypted("secret"), "encrypted and needs a password"),
-        (bomb, "none of its pages can be read"),
-    ],
-    ids=["damaged", "without-pages", "scanned", "encrypted", "bomb"],
-)
-def test_a_pdf_file_that_gives_no_text_says_why(
-    server: Server, made: Callable[[], bytes], words: str
-) -> None:
-    server.answers["/a"] = response(made(), "application/pdf")
-    assert words in page(f"{server.url}/a")["error"]
-
-
-def test_a_pdf_file_encrypted_without_a_password_is_read(server: Server) -> None:
-    server.answers["/a"] = response(encrypted(""), "application/pdf")
-    assert page(f"{server.url}/a")["content"] == "Hidden words"
 
 
 @pytest.mark.parametrize(
@@ -193,76 +117,6 @@ def test_what_is_no_text_is_refused_by_its_kind(
 ) -> None:
     server.answers["/a"] = response(body, media_type)
     assert words in page(f"{server.url}/a")["error"]
-
-
-@pytest.mark.parametrize(
-    ("codec", "header", "head"),
-    [
-        ("utf-8", "utf-8", ""),
-        ("utf-8", "", ""),
-        ("utf-8-sig", "windows-1252", ""),
-        ("utf-8", "utf-16le", ""),
-        ("utf-16", "", ""),
-        ("utf-16-le", "utf-16le", ""),
-        ("cp1252", "iso-8859-1", ""),
-        ("cp1252", "", "<meta charset='windows-1252'>"),
-        ("iso8859-2", "ISO-8859-2", "<meta charset='utf-8'>"),
-        ("iso8859-2", "", "<meta http-equiv=content-type content='text/html; charset=latin2'>"),
-        ("cp1252", "no-such-charset", "<meta charset=cp1252>"),
-        ("cp1252", "rot13", "<meta charset=cp1252>"),
-        ("utf-8", "us-ascii", "<meta charset=utf-8>"),
-    ],
-)
-def test_characters_are_read_by_mark_header_and_page(codec: str, header: str, head: str) -> None:
-    words = f"Käse für Übermüdete: {SENTENCE}"
-    body = article("Öl", words, head=head).encode(codec)
-    text = charsets.decode(body, header, markup=True)
-    assert "<title>Öl</title>" in text and words in text
-
-
-def test_the_charset_of_a_page_reaches_its_title_and_text(server: Server) -> None:
-    words = f"Zażółć gęślą jaźń: {SENTENCE}"
-    body = article("Łódź", words, head="<meta charset=utf-8>").encode("iso8859-2")
-    server.answers["/a"] = response(body, "text/html; charset=ISO-8859-2")
-    found = page(f"{server.url}/a")
-    assert found["title"] == "Łódź" and words in found["content"]
-
-
-@pytest.mark.parametrize(
-    ("codec", "label", "words"),
-    [
-        ("shift_jis", "shift_jis", "こんにちは世界"),
-        ("euc_jp", "euc-jp", "こんにちは世界"),
-        ("iso2022_jp", "iso-2022-jp", "こんにちは世界"),
-        ("gb18030", "gb2312", "你好,世界"),
-        ("big5", "big5", "你好世界"),
-        ("euc_kr", "euc-kr", "안녕하세요"),
-        ("koi8_r", "koi8-r", "Привет, мир"),
-        ("cp1251", "windows-1251", "Привет, мир"),
-        ("iso8859_7", "iso-8859-7", "Γειά σου"),
-    ],
-)
-def test_charsets_of_the_world_are_read(server: Server, codec: str, label: str, words: str) -> None:
-    server.answers["/a"] = response(words.encode(codec), f'text/plain; charset="{label}"')
-    assert page(f"{server.url}/a")["content"] == words
-
-
-def test_undeclared_characters_are_guessed(server: Server) -> None:
-    words = "Съешь же ещё этих мягких французских булок, да выпей чаю. " * 5
-    server.answers["/a"] = response(words.encode("cp1251"), "text/plain")
-    assert page(f"{server.url}/a")["content"] == words.strip()
-
-
-def test_hidden_characters_do_not_come_through(server: Server) -> None:
-    tags = "".join(chr(0xE0000 + ord(one)) for one in "obey")
-    server.answers["/a"] = response(
-        f"a\u202eb\u200bc{tags}d\x1b[0m\x00e\r\nf\n\n\n\ng\u200dh", "text/plain; charset=utf-8"
-    )
-    assert "binary" in page(f"{server.url}/a")["error"]
-    server.answers["/a"] = response(
-        f"a\u202eb\u200bc{tags}d\x1b[0me\r\nf\n\n\n\ng\u200dh", "text/plain; charset=utf-8"
-    )
-    assert page(f"{server.url}/a")["content"] == "abcd[0me\nf\n\ng\u200dh"
 
 
 # Parts of pages, and several of them
@@ -330,103 +184,6 @@ def test_credentials_of_a_refused_url_are_not_repeated(server: Server) -> None:
     assert not server.requests
 
 
-# The process that reads
-
-
-def parser(folder: Path, monkeypatch: pytest.MonkeyPatch, source: str) -> None:
-    """Let the process that reads HTML import this module in place of its parser."""
-    (folder / "trafilatura.py").write_text(source)
-    monkeypatch.setenv("PYTHONPATH", str(folder))
-
-
-def test_a_parser_that_hangs_is_ended_with_its_call(
-    server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    pid = tmp_path / "pid"
-    source = f"import os, time\nopen({str(pid)!r}, 'w').write(str(os.getpid()) + '.')\n"
-    parser(tmp_path, monkeypatch, source + "time.sleep(600)\n")
-    server.answers["/a"] = response(article("Hangs", SENTENCE))
-
-    async def cancelled() -> None:
-        terms = Terms(private=True, read_seconds=600)
-        task = asyncio.create_task(extract([f"{server.url}/a"], Wish(), terms))
-        while not (pid.exists() and pid.read_text().endswith(".")):
-            assert not task.done()
-            await asyncio.sleep(0.01)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(cancelled())
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(pid.read_text().strip(".")), 0)
-
-
-def test_a_parser_that_is_brought_down_costs_one_page(
-    server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    parser(tmp_path, monkeypatch, "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)\n")
-    server.answers |= {
-        "/a": response(article("Falls", SENTENCE)),
-        "/b": response("stands", "text/plain"),
-    }
-    first, second = pages(f"{server.url}/a", f"{server.url}/b")
-    assert "brings down the program that parses it" in first["error"]
-    assert second["content"] == "stands"
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="only Linux holds a process to its memory")
-def test_a_parser_that_wants_all_memory_gets_no_more_than_its_share(
-    server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """What is asked for is never touched, so that the test itself needs none of it."""
-    wrote = tmp_path / "wrote"
-    source = f"""
-import mmap
-try:
-    mmap.mmap(-1, {reader.MOST_MEMORY})
-    answer = "given"
-except (MemoryError, OSError):
-    answer = "refused"
-open({str(wrote)!r}, "w").write(answer)
-"""
-    parser(tmp_path, monkeypatch, source)
-    server.answers["/a"] = response(article("Hungry", SENTENCE))
-    assert SENTENCE in page(f"{server.url}/a")["content"]
-    assert wrote.read_text() == "refused"
-
-
-def test_the_handlers_load_without_the_packages_that_they_use() -> None:
-    source = (
-        "import sys, handlers.web.extract, handlers.web.search\n"
-        "print(*{'httpx', 'trafilatura', 'pypdf', 'ddgs', 'lxml'} & set(sys.modules))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", source], env={**os.environ, "PYTHONPATH": str(HERE)},
-        capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
-    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
-
-
-def test_the_process_that_reads_a_page_sees_no_secrets(
-    server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    """A module on PYTHONPATH that is imported in place of a parser writes down what it can see."""
-    source = f"open({str(tmp_path / 'seen')!r}, 'w').write(json.dumps(dict(os.environ)))\n"
-    parser(tmp_path, monkeypatch, f"import json, os\n{source}")
-    monkeypatch.setenv("TAVILY_API_KEY", "tvly-secret")
-    server.answers["/a"] = response(article("Seen", SENTENCE))
-    assert SENTENCE in page(f"{server.url}/a")["content"]
-    seen = json.loads((tmp_path / "seen").read_text())
-    assert "PYTHONPATH" in seen and "TAVILY_API_KEY" not in seen
-
-
-def test_a_page_that_takes_too_long_to_read_is_given_up(server: Server) -> None:
-    server.answers["/a"] = response(article("Slow", SENTENCE))
-    found = page(f"{server.url}/a", terms=Terms(private=True, read_seconds=0.001))
-    assert "took longer than 0.001 seconds" in found["error"]
-
-
 # Through the registry
 
 CALL = """
@@ -491,3 +248,15 @@ def test_a_model_searches_through_the_registry(program: Path, server: Server) ->
         "query": "mills",
         "results": [{"title": "T", "url": "https://pages.test/", "snippet": "S"}],
     }
+
+
+def test_the_handlers_load_without_the_packages_that_they_use() -> None:
+    source = (
+        "import sys, handlers.web.extract, handlers.web.search\n"
+        "print(*{'httpx', 'trafilatura', 'pypdf', 'ddgs', 'lxml'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", source], env={**os.environ, "PYTHONPATH": str(HERE)},
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr

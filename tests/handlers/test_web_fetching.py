@@ -20,18 +20,12 @@ from tests.handlers.web_server import (
     CERTIFICATE,
     Request,
     Server,
+    cancelled,
     redirect,
     response,
     silence,
     trickle,
 )
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with Server() as one:
-        yield one
-
 
 # Redirects and addresses
 
@@ -189,15 +183,7 @@ def test_a_server_that_does_not_finish_is_cut_off(server: Server, answer: Any) -
 def test_cancelling_a_call_closes_its_connections(server: Server) -> None:
     server.answers["*"] = silence
 
-    async def cancelled() -> None:
-        task = asyncio.create_task(extract([f"{server.url}/a"], Wish(), LOCAL))
-        assert await asyncio.to_thread(server.asked.wait, 60)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert await asyncio.to_thread(server.hung_up.wait, 60)
-
-    asyncio.run(cancelled())
+    asyncio.run(cancelled(extract([f"{server.url}/a"], Wish(), LOCAL), server))
 
 
 def endless(request: Request) -> Iterator[bytes]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -14,7 +13,7 @@ import pytest
 from handlers.refusal import Refusal
 from handlers.web.backends import Search
 from handlers.web.search import choose, cleaned, web_search
-from tests.handlers.web_server import Server, redirect, response, silence, trickle
+from tests.handlers.web_server import Server, cancelled, redirect, response, silence, trickle
 
 KEY = "tvly-s3cr3t-k3y"
 
@@ -23,12 +22,6 @@ KEY = "tvly-s3cr3t-k3y"
 def without_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY", "DDGS_PROXY"):
         monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def server() -> Iterator[Server]:
-    with Server() as one:
-        yield one
 
 
 def said(value: Any) -> bytes:
@@ -248,17 +241,8 @@ def test_searxng_without_json_says_what_its_settings_need(server: Server) -> Non
 
 def test_cancelling_a_search_closes_its_connection(server: Server) -> None:
     server.answers["*"] = silence
-
-    async def cancelled() -> None:
-        environ = settings(server, "searxng")
-        task = asyncio.create_task(web_search(Search("old mills", seconds=600), environ))
-        assert await asyncio.to_thread(server.asked.wait, 60)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        assert await asyncio.to_thread(server.hung_up.wait, 60)
-
-    asyncio.run(cancelled())
+    environ = settings(server, "searxng")
+    asyncio.run(cancelled(web_search(Search("old mills", seconds=600), environ), server))
 
 
 # Cleaning

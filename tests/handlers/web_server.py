@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import ssl
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event, Thread
 from types import TracebackType
+from typing import Any
+
+import pytest
 
 CERTIFICATE = """\
 -----BEGIN CERTIFICATE-----
@@ -176,3 +180,13 @@ def silence(request: Request) -> Iterator[bytes]:
     """No answer at all until the client hangs up."""
     request.hang_up()
     yield b""
+
+
+async def cancelled(call: Coroutine[Any, Any, object], server: Server) -> None:
+    """Cancel a call once a server was asked, and see to it that the client hangs up."""
+    task = asyncio.create_task(call)
+    assert await asyncio.to_thread(server.asked.wait, 60)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await asyncio.to_thread(server.hung_up.wait, 60)
