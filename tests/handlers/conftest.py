@@ -1,4 +1,4 @@
-"""What the tests of the handlers share: a fresh workspace or web server each."""
+"""What the tests of the handlers share: a workspace, memory and web server, fresh each."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from handlers.files.workspace import Workspace
+from handlers.planning.store import Store
 from tests.handlers.web_server import Server
 
 
@@ -27,3 +28,8 @@ def root(workspace: Workspace) -> Path:
 def server() -> Iterator[Server]:
     with Server() as one:
         yield one
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(str(tmp_path / "memory.sqlite3"))
