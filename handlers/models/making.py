@@ -12,6 +12,7 @@ from handlers.files.workspace import Place, Workspace
 from handlers.models import pictures
 from handlers.models.endpoint import Endpoint, origin
 from handlers.refusal import Refusal
+from handlers.web import addresses
 
 MOST_BYTES = 50 << 20
 """How large one image may be."""
@@ -35,7 +36,7 @@ async def generate(
     """Make ``n`` images of ``prompt`` and write them into the workspace.
 
     An image that the endpoint gives as an address is fetched, without the key and without following
-    redirects, from the endpoint's own origin or by https; plain http to any other place is refused.
+    redirects, from the endpoint's own origin or by https from the public internet.
 
     Args:
         workspace: where the images go.
@@ -125,18 +126,34 @@ async def _picture(item: Any, endpoint: Endpoint, shown: str) -> pictures.Pictur
         raise Refusal(
             f"{shown} is at an address that is not fetched: only https, and {endpoint.shown}, are."
         )
-    return pictures.recognise(await _fetch(url, where[1], endpoint, shown), shown)
+    machine = None
+    if not endpoint.is_origin_of(url):
+        # Whoever answers for the endpoint chose the address, and may have meant a machine in here.
+        open_here = await addresses.checked(*where[1:], private=addresses.allows_private())
+        machine = open_here[0]
+    return pictures.recognise(await _fetch(url, where[1], machine, endpoint, shown), shown)
 
 
-async def _fetch(url: str, host: str, endpoint: Endpoint, shown: str) -> bytes:
-    """The bytes at an address; messages name its host alone, since the rest may hold a token."""
+async def _fetch(url: str, host: str, machine: str | None, endpoint: Endpoint, shown: str) -> bytes:
+    """The bytes at an address; messages name its host alone, since the rest may hold a token.
+
+    ``machine`` is what to connect to where that was judged, and no proxy may look it up again.
+    """
     import httpx
 
     data = bytearray()
+    headers, options = {"Accept-Encoding": "identity"}, {}
     try:
+        place = httpx.URL(url)
+        if machine is not None:
+            headers["Host"] = place.netloc.decode("ascii")
+            options["sni_hostname"] = host
+            place = place.copy_with(host=machine)
         async with (
-            httpx.AsyncClient(timeout=60, follow_redirects=False) as client,
-            client.stream("GET", url, headers={"Accept-Encoding": "identity"}) as response,
+            httpx.AsyncClient(
+                timeout=60, follow_redirects=False, trust_env=machine is None
+            ) as client,
+            client.stream("GET", place, headers=headers, extensions=options) as response,
         ):
             if response.status_code != 200:
                 raise Refusal(

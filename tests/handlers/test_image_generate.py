@@ -207,6 +207,20 @@ def test_an_address_elsewhere_that_is_not_https_is_not_fetched(
     assert files(root) == {}
 
 
+@pytest.mark.parametrize(
+    "address",
+    ["https://10.0.0.5/a", "https://[::1]/a", "https://localhost/a", "https://169.254.169.254/a"],
+)
+def test_an_address_of_a_private_network_is_not_fetched(
+    draw: Any, root: Path, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HERMES_ALLOW_PRIVATE_URLS", raising=False)
+    answer, server = draw(Images((address,)))
+    assert "Nothing is fetched from" in answer["error"]
+    assert len(server.requests) == 1
+    assert files(root) == {}
+
+
 def test_another_port_of_the_same_host_is_another_origin(draw: Any) -> None:
     with ModelServer() as other:
         other.files["a"] = images.PNG
