@@ -1,4 +1,4 @@
-"""Faults of async handlers that somebody reported, and their kin: loops, contexts and threads."""
+"""Faults of async calls that somebody reported, and their kin: loops, contexts, late ends."""
 
 from __future__ import annotations
 
@@ -231,3 +231,67 @@ def test_late_handlers_leave_no_growing_number_of_threads(tmp_path: Path) -> Non
     assert len(set(counts[1:])) == 1
     while len(cancelled) < 10:  # each obeys in its own time
         threading.Event().wait(0.01)
+
+
+# Cancelling.
+
+
+@pytest.mark.parametrize("has_middleware", [False, True], ids=["plain", "middleware"])
+def test_cancelling_the_caller_cancels_the_handler(tmp_path: Path, has_middleware: bool) -> None:
+    """After hermes-agent#17428."""
+    ended: list[str] = []
+
+    async def handler(args: dict[str, Any]) -> str:
+        try:
+            begun.set()
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            ended.append("cancelled")
+            finished.set()
+            raise
+        return "never"
+
+    async def main() -> None:
+        nonlocal begun, finished
+        begun, finished = asyncio.Event(), asyncio.Event()
+        calling = asyncio.create_task(registry.acall("t", {}))
+        await begun.wait()
+        calling.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await calling
+        await asyncio.wait_for(finished.wait(), 60)
+
+    begun = finished = asyncio.Event()
+    registry = one_tool(tmp_path, handler, is_async=True)
+    if has_middleware:
+        registry.hooks.add_execution_middleware(lambda proceed, call: proceed())
+    asyncio.run(main())
+    assert ended == ["cancelled"]
+
+
+def test_middleware_that_goes_on_after_its_call_is_over_runs_nothing(tmp_path: Path) -> None:
+    ran: list[Any] = []
+    going, gone = threading.Event(), threading.Event()
+
+    def slow(proceed: Any, call: Any) -> Any:
+        going.set()
+        over.wait()
+        try:
+            return proceed()
+        finally:
+            gone.set()
+
+    async def main() -> None:
+        calling = asyncio.create_task(registry.acall("t", {}))
+        await asyncio.to_thread(going.wait)
+        calling.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await calling
+        over.set()
+        await asyncio.to_thread(gone.wait)
+
+    over = threading.Event()
+    registry = one_tool(tmp_path, lambda args: ran.append(args) or "ran")
+    registry.hooks.add_execution_middleware(slow)
+    asyncio.run(main())
+    assert not ran
