@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,30 @@ class Gate:
         self.reached.set()
         if not self.opened.wait(LONG):
             raise AssertionError("the loop did not go on")
+
+
+async def stopped_at(gate: Gate, call: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
+    """A call that is on its way, and stands at the gate."""
+    calling = asyncio.create_task(call)
+    while not gate.reached.is_set():
+        await asyncio.sleep(0.001)
+    return calling
+
+
+async def let_through(gate: Gate, call: Coroutine[Any, Any, Any]) -> Any:
+    """The answer of a call whose gate is opened by the loop that it was made on."""
+    calling = await stopped_at(gate, call)
+    gate.opened.set()
+    return await calling
+
+
+async def cancel_at(gate: Gate, call: Coroutine[Any, Any, Any]) -> None:
+    """Cancel a call that stands at the gate, and see it end while the gate is closed."""
+    calling = await stopped_at(gate, call)
+    calling.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await calling
+    assert not gate.opened.is_set()
 
 
 def with_check(folder: Path, gate: Gate) -> ToolRegistry:
@@ -112,29 +136,15 @@ def test_the_callers_loop_goes_on(
     gate = Gate()
     registry = make(tmp_path, gate)
 
-    async def main() -> Any:
-        caller = registry.session() if is_session else registry
-        calling = asyncio.create_task(caller.acall("t", {}))
-        while not gate.reached.is_set():
-            await asyncio.sleep(0.001)
-        gate.opened.set()
-        return await calling
-
-    assert "ran" in asyncio.run(main())
+    caller = registry.session() if is_session else registry
+    assert "ran" in asyncio.run(let_through(gate, caller.acall("t", {})))
 
 
 def test_the_callers_loop_goes_on_while_tools_are_searched(tmp_path: Path) -> None:
     gate = Gate()
-
-    async def main() -> Any:
-        session = with_check(tmp_path, gate).session(deferred=["t"])
-        calling = asyncio.create_task(session.acall("tool_search", {"query": "tool"}))
-        while not gate.reached.is_set():
-            await asyncio.sleep(0.001)
-        gate.opened.set()
-        return await calling
-
-    assert fields_of(asyncio.run(main()))["total"] == 1
+    session = with_check(tmp_path, gate).session(deferred=["t"])
+    answer = asyncio.run(let_through(gate, session.acall("tool_search", {"query": "tool"})))
+    assert fields_of(answer)["total"] == 1
 
 
 def test_without_anything_in_the_way_a_call_takes_no_thread(tmp_path: Path) -> None:
@@ -211,17 +221,7 @@ def test_a_caller_that_is_cancelled_waits_for_no_hook_and_the_handler_never_runs
     registry = one_tool(tmp_path, handler if is_async else plain, is_async=is_async)
     registry.hooks.add("pre_tool_call", lambda tool_name: gate())
     registry.hooks.add("post_tool_call", after)
-
-    async def main() -> None:
-        calling = asyncio.create_task(registry.acall("t", {}))
-        while not gate.reached.is_set():
-            await asyncio.sleep(0.001)
-        calling.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await calling
-        assert not gate.opened.is_set()
-
-    asyncio.run(main())
+    asyncio.run(cancel_at(gate, registry.acall("t", {})))
     gate.opened.set()
     assert over.wait(LONG)
     assert (ran, told) == ([], ["cancelled"])
@@ -233,16 +233,7 @@ def test_a_caller_that_is_cancelled_in_the_hook_after_its_call_waits_no_more(
     gate = Gate()
     registry = one_tool(tmp_path, says("ran"))
     registry.hooks.add("post_tool_call", lambda tool_name: gate())
-
-    async def main() -> None:
-        calling = asyncio.create_task(registry.acall("t", {}))
-        while not gate.reached.is_set():
-            await asyncio.sleep(0.001)
-        calling.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await calling
-
-    asyncio.run(main())
+    asyncio.run(cancel_at(gate, registry.acall("t", {})))
     gate.opened.set()
     assert "Unknown tool" in error_of(asyncio.run(registry.acall("nope", {})))
 
