@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,29 @@ from hermes_build.runtime.availability import Availability
 from hermes_build.runtime.errors import Unavailable
 from tests.availability.tools import CHECKED, SECRET, record
 from tests.contract.programs import Check, Clock
+
+
+class Asked:
+    """A tool that is asked for again and again, while time passes and its check changes."""
+
+    def __init__(self, availability: Availability, clock: Clock) -> None:
+        self.availability = availability
+        self.clock = clock
+        self.check = Check()
+
+    def __call__(self, answer: Any, *, after: float = 0) -> tuple[bool, int]:
+        """Ask when the check would give this answer, so many seconds later than before.
+
+        Returns whether the tool is available, and how often its check ran until now.
+        """
+        self.check.answer = answer
+        self.clock.now += after
+        return self.availability.missing(CHECKED, self.check) == (), self.check.runs
+
+
+@pytest.fixture
+def asked(availability: Availability, clock: Clock) -> Asked:
+    return Asked(availability, clock)
 
 
 def test_within_the_ttl_a_check_does_not_run_again(
@@ -26,86 +50,48 @@ def test_within_the_ttl_a_check_does_not_run_again(
         assert check.runs == 2
 
 
-def test_a_failure_within_the_grace_is_passed_over_and_not_kept(
-    availability: Availability, clock: Clock
-) -> None:
-    check = Check(True)
-    assert availability.missing(CHECKED, check) == ()
-    check.answer = False
-    clock.now += 30
-    for runs in (2, 3, 4):
-        assert availability.missing(CHECKED, check) == ()
-        assert check.runs == runs
-    check.answer = RuntimeError("busy")
-    assert availability.missing(CHECKED, check) == ()
-    check.answer = Unavailable("busy")
-    clock.now += 29.9
-    assert availability.missing(CHECKED, check) == ()
-    assert check.runs == 6
+def test_a_failure_within_the_grace_is_passed_over_and_not_kept(asked: Asked) -> None:
+    assert asked(True) == (True, 1)
+    assert asked(False, after=30) == (True, 2)
+    assert asked(False) == (True, 3)
+    assert asked(False) == (True, 4)
+    assert asked(RuntimeError("busy")) == (True, 5)
+    assert asked(Unavailable("busy"), after=29.9) == (True, 6)
 
 
-def test_past_the_grace_a_failure_counts_and_is_kept(
-    availability: Availability, clock: Clock
-) -> None:
-    check = Check(True)
-    availability.missing(CHECKED, check)
-    check.answer = False
-    clock.now += 60
-    assert availability.missing(CHECKED, check) != ()
-    check.answer = True
-    clock.now += 29.9
-    assert availability.missing(CHECKED, check) != ()
-    assert check.runs == 2
-    clock.now += 0.1
-    assert availability.missing(CHECKED, check) == ()
-    assert check.runs == 3
+def test_past_the_grace_a_failure_counts_and_is_kept(asked: Asked) -> None:
+    assert asked(True) == (True, 1)
+    assert asked(False, after=60) == (False, 2)
+    assert asked(True, after=29.9) == (False, 2)
+    assert asked(True, after=0.1) == (True, 3)
 
 
-def test_the_grace_is_counted_from_the_last_success(
-    availability: Availability, clock: Clock
-) -> None:
-    check = Check(True)
-    for _ in range(3):
-        assert availability.missing(CHECKED, check) == ()
-        clock.now += 50
-    check.answer = False
-    assert availability.missing(CHECKED, check) == ()
-    clock.now += 10
-    assert availability.missing(CHECKED, check) != ()
-    assert check.runs == 5
+def test_the_grace_is_counted_from_the_last_success(asked: Asked) -> None:
+    assert asked(True) == (True, 1)
+    assert asked(True, after=50) == (True, 2)
+    assert asked(True, after=50) == (True, 3)
+    assert asked(False, after=50) == (True, 4)
+    assert asked(False, after=10) == (False, 5)
 
 
-def test_a_failure_without_an_earlier_success_counts_at_once(
-    availability: Availability, clock: Clock
-) -> None:
-    check = Check(False)
-    assert availability.missing(CHECKED, check) != ()
-    clock.now += 30
-    assert availability.missing(CHECKED, check) != ()
-    assert check.runs == 2
+def test_a_failure_without_an_earlier_success_counts_at_once(asked: Asked) -> None:
+    assert asked(False) == (False, 1)
+    assert asked(False, after=30) == (False, 2)
 
 
-def test_no_grace_excuses_an_answer_that_is_no_bool(
-    availability: Availability, clock: Clock
-) -> None:
-    check = Check(True)
-    availability.missing(CHECKED, check)
-    check.answer = None
-    clock.now += 30
-    assert availability.missing(CHECKED, check) != ()
+def test_no_grace_excuses_an_answer_that_is_no_bool(asked: Asked) -> None:
+    assert asked(True) == (True, 1)
+    assert asked(None, after=30) == (False, 2)
 
 
 def test_invalidating_forgets_verdicts_and_successes(
-    availability: Availability, clock: Clock
+    asked: Asked, availability: Availability
 ) -> None:
-    check = Check(True)
-    availability.missing(CHECKED, check)
-    check.answer = False
+    assert asked(True) == (True, 1)
     availability.invalidate()
-    assert availability.missing(CHECKED, check) != ()
-    check.answer = True
+    assert asked(False) == (False, 2)
     availability.invalidate()
-    assert availability.missing(CHECKED, check) == ()
+    assert asked(True) == (True, 3)
 
 
 def test_a_verdict_from_before_an_invalidation_is_not_kept(availability: Availability) -> None:
@@ -137,16 +123,13 @@ def test_a_success_from_before_an_invalidation_excuses_nothing(
 
 
 def test_ttl_and_grace_are_settings(clock: Clock) -> None:
-    check = Check(True)
     availability = Availability(ttl=0, grace=5, clock=clock)
-    for runs in (1, 2):
-        assert availability.missing(CHECKED, check) == ()
-        assert check.runs == runs
-    check.answer = False
-    clock.now += 4.9
-    assert availability.missing(CHECKED, check) == ()
+    asked = Asked(availability, clock)
+    assert asked(True) == (True, 1)
+    assert asked(True) == (True, 2)
+    assert asked(False, after=4.9) == (True, 3)
     availability.grace = 0
-    assert availability.missing(CHECKED, check) != ()
+    assert asked(False) == (False, 4)
 
 
 def warned(caplog: pytest.LogCaptureFixture) -> list[str]:
