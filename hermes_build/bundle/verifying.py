@@ -142,12 +142,9 @@ def verify_container(container: Container) -> Opened:
     from hermes_build.bundle.locked import check_lock
 
     opened = open_hashed(container, sums=True)
-    try:
+    with _closed_where_refused(container):
         facts = check_program(opened.manifest, opened.read)
         check_lock(opened.manifest, facts, opened.read)
-    except BaseException:
-        container.close()
-        raise
     return opened
 
 
@@ -160,14 +157,11 @@ def open_hashed(container: Container, *, sums: bool = False) -> Opened:
     Raises what `verify` raises.
     """
     opened = open_contents(container)
-    try:
+    with _closed_where_refused(container):
         files = opened.manifest.files
         for name, digest in container.digests(sums=sums):
             if name in files and files[name].sha256 != digest:
                 _changed(name)
-    except BaseException:
-        container.close()
-        raise
     return opened
 
 
@@ -205,11 +199,24 @@ def open_contents(container: Container) -> Opened:
 
     Raises what `verify` raises.
     """
-    try:
+    with _closed_where_refused(container):
         return _open(container)
-    except BaseException:
-        container.close()
-        raise
+
+
+class _closed_where_refused:
+    """Closes a container where what is done with it raises."""
+
+    __slots__ = ("_container",)
+
+    def __init__(self, container: Container) -> None:
+        self._container = container
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, *error: object) -> None:
+        if kind is not None:
+            self._container.close()
 
 
 def _open(container: Container) -> Opened:
