@@ -9,6 +9,7 @@ import pytest
 
 from handlers.files.workspace import Workspace
 from handlers.planning.store import Store
+from handlers.shells.processes import Processes
 from tests.handlers.web_server import Server
 
 
@@ -33,3 +34,12 @@ def server() -> Iterator[Server]:
 @pytest.fixture
 def store(tmp_path: Path) -> Store:
     return Store(str(tmp_path / "memory.sqlite3"))
+
+
+@pytest.fixture
+def table() -> Iterator[Processes]:
+    """A table whose processes are all ended after the test."""
+    one = Processes()
+    yield one
+    for process in list(one._table.values()):
+        process.running.stop()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 import tracemalloc
 from concurrent.futures import ThreadPoolExecutor
@@ -18,16 +17,7 @@ from handlers.refusal import Refusal
 from handlers.shells import running, starting, surroundings
 from handlers.shells.excerpts import MOST
 from handlers.shells.foreground import run
-
-HERE = Path(__file__).parents[2]
-LONG = 300.0
-"""Seconds that no command here needs, on the slowest machine."""
-
-
-def alive(pid: int) -> bool:
-    """Whether a process runs; a zombie does not."""
-    shown = subprocess.run(["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True)
-    return shown.stdout.strip()[:1] not in ("", "Z", "X")
+from tests.handlers.programs import LONG, alive, script
 
 
 def timed_out(command: str, folder: Path, begun: Path) -> dict[str, Any]:
@@ -287,16 +277,6 @@ def test_what_looks_like_a_credential_is_passed_on_only_by_name() -> None:
     assert given == {**named, "GITHUB_TOKEN": "2", "PGPASSWORD": "4"}
     everything = {**secret, **plain, surroundings.PASSED: "*"}
     assert surroundings.environment(False, everything) == everything
-
-
-def script(text: str, folder: Path) -> str:
-    """Run a program of its own in a folder; what it wrote."""
-    done = subprocess.run(
-        [sys.executable, "-c", text], cwd=folder, env={**os.environ, "PYTHONPATH": str(HERE)},
-        capture_output=True, text=True, timeout=LONG,
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def test_an_interrupt_from_the_keyboard_ends_the_command(tmp_path: Path) -> None:
