@@ -14,37 +14,12 @@ import pytest
 
 from generated.registry import registry
 from handlers.agents.granting import DELEGATE, EXECUTE
-from handlers.agents.switchboard import LARGEST, MOST_AT_ONCE, MOST_CONNECTIONS
 from hermes_build.runtime.plugins import Plugin
 from tests.handlers.calling import call
+from tests.handlers.coding import PATIENCE, output, run
 
-PATIENCE = 120.0  # only what hangs ever takes so long
+pytestmark = pytest.mark.usefixtures("two_files")
 CODING = ("file", "terminal", "code_execution", "planning")
-RAW = """
-import json, os, socket, hermes_tools
-def connect():
-    end = socket.socket(socket.AF_UNIX)
-    end.connect(os.path.join(os.path.dirname(hermes_tools.__file__), "socket"))
-    return end
-def frame(data):
-    return len(data).to_bytes(4) + data
-"""
-
-
-@pytest.fixture(autouse=True)
-def files(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    (root / "a.txt").write_text("the first file\n")
-    (root / "b.txt").write_text("the second file\n")
-    monkeypatch.setenv("HERMES_WORKSPACE", str(root))
-    monkeypatch.delenv("HERMES_CODE_CALLS", raising=False)
-    return root
-
-
-@pytest.fixture
-def plugin(request: pytest.FixtureRequest) -> Iterator[Plugin]:
-    handle = registry.plugin(request.node.name)
-    yield handle
-    handle.close()
 
 
 @pytest.fixture
@@ -59,21 +34,6 @@ def hook() -> Iterator[Callable[[str, Callable[..., Any]], None]]:
     yield add
     for function in added:
         registry.hooks.unregister(function)
-
-
-def run(code: str, granted: tuple[str, ...] = ("file", "code_execution"), **args: Any) -> Any:
-    """The answer of a program in a session of these toolsets."""
-    session = registry.session(granted, session_id="s1")
-    called = session.acall("execute_code", {"code": code, **args}, tool_call_id="call_1")
-    return json.loads(asyncio.run(asyncio.wait_for(called, PATIENCE)))
-
-
-def output(code: str, **args: Any) -> str:
-    """What a program prints that ends well."""
-    answer = run(code, **args)
-    assert answer.get("exit_code") == 0, answer
-    text: str = answer["output"]
-    return text
 
 
 def is_gone(pid: int) -> bool:
@@ -193,87 +153,6 @@ def test_calls_beyond_the_limit_are_refused(monkeypatch: pytest.MonkeyPatch) -> 
     assert "2 tool calls" in text.splitlines()[2]
 
 
-def test_threads_and_forks_have_connections_of_their_own(plugin: Plugin) -> None:
-    def echo(args: dict[str, Any], **context: Any) -> str:
-        return f"<{args['text']}>"
-
-    schema = {
-        "description": "Echo.",
-        "parameters": {"type": "object", "properties": {"text": {"type": "string"}}},
-    }
-    plugin.register("echo", "echoing", schema, echo)
-    text = output(
-        "import os, sys\n"
-        "from concurrent.futures import ThreadPoolExecutor\n"
-        "from hermes_tools import echo\n"
-        "with ThreadPoolExecutor(4) as pool:\n"
-        "    print(*pool.map(lambda n: echo(text=str(n)), range(12)))\n"
-        "print(echo(text='before'))\n"
-        "if os.fork() == 0:\n"
-        "    print(echo(text='child'))\n"
-        "    os._exit(0)\n"
-        "os.wait()\n"
-        "print(echo(text='parent'))\n",
-        granted=("echoing", "code_execution"),
-    )
-    numbers = " ".join(f"<{number}>" for number in range(12))
-    assert text.splitlines() == [numbers, "<before>", "<child>", "<parent>"]
-
-
-def test_calls_of_many_threads_wait_for_their_turn(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HERMES_CODE_CALLS", "100")
-    many = 40
-    assert MOST_AT_ONCE < many < MOST_CONNECTIONS
-    text = output(
-        "import threading\n"
-        "from hermes_tools import read_file\n"
-        f"together = threading.Barrier({many})\n"
-        "found = []\n"
-        "def work():\n"
-        "    read_file(path='a.txt')\n"
-        "    together.wait()  # every connection is open by now, and stays so\n"
-        "    found.append(read_file(path='a.txt'))\n"
-        f"threads = [threading.Thread(target=work) for _ in range({many})]\n"
-        "for one in threads: one.start()\n"
-        "for one in threads: one.join()\n"
-        "print(len(found))\n",
-    )
-    assert text == f"{many}\n"
-
-
-def test_a_thread_too_many_is_told_so_and_may_try_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HERMES_CODE_CALLS", "10000")
-    text = output(
-        f"{RAW}\n"
-        "from hermes_tools import ToolError, read_file\n"
-        "read = frame(json.dumps({'tool': 'read_file', 'arguments': {'path': 'a.txt'}}).encode())\n"
-        f"ends = [connect() for _ in range({MOST_CONNECTIONS})]\n"
-        "for end in ends:\n"
-        "    end.sendall(read)\n"
-        "    end.recv(1)  # it is answered, and so connected\n"
-        "try: read_file(path='a.txt')\n"
-        "except ToolError as error: print(error)\n"
-        "for end in ends: end.close()\n"
-        "while True:\n"
-        "    try: print('first file' in read_file(path='a.txt')); break\n"
-        "    except ToolError: pass\n",
-    )
-    told, then = text.splitlines()
-    assert f"from {MOST_CONNECTIONS} threads and processes at once, and does" in told
-    assert then == "True"
-
-
-def test_a_request_that_is_too_large_is_refused_and_the_next_is_answered() -> None:
-    text = output(
-        "from hermes_tools import ToolError, read_file, call\n"
-        "for _ in range(3):\n"
-        f"    try: call('write_file', path='c.txt', content='x' * {2 * LARGEST})\n"
-        "    except ToolError as error: print(error)\n"
-        "    print('first file' in read_file(path='a.txt'))\n"
-    )
-    assert text == f"A request may have {LARGEST:,} bytes.\nTrue\n" * 3
-
-
 def test_names_of_the_module_itself_are_not_a_tools_to_take(plugin: Plugin) -> None:
     schema = {"description": "Trap.", "parameters": {"type": "object", "properties": {}}}
     for name in ("call", "json", "two-words"):
@@ -365,72 +244,6 @@ def test_a_flood_of_output_is_cut_in_the_middle() -> None:
     assert len(answer["output"]) < 60_000
     assert answer["output"].startswith("begin\n") and answer["output"].endswith("end\n")
     assert answer["omitted_bytes"] > 2_900_000
-
-
-@pytest.mark.parametrize(
-    ("sent", "answered"),
-    [
-        (b"\xff\xff\xff\xff" + b"x" * 1000, "4,194,304 bytes"),
-        (b"\x00\x00\x00\x03{{{", "no request"),
-        (b"\x00\x00\x00\x02[]", "no request"),
-        (b"\x00\x00\x00\x00", "no request"),
-        (b"\x00\x01\x00\x00" + b"[" * 65536, "no request"),
-    ],
-    ids=["huge", "no-json", "list", "empty", "deep"],
-)
-def test_what_is_no_request_is_refused_and_the_tools_go_on(sent: bytes, answered: str) -> None:
-    text = output(
-        f"{RAW}\nend = connect(); end.sendall(bytes.fromhex({sent.hex()!r}))\n"
-        "print(end.recv(1000)[4:].decode())\n"
-        "print('first' in hermes_tools.read_file('a.txt'))\n"
-    )
-    assert answered in text
-    assert text.endswith("True\n")
-
-
-def test_many_connections_half_requests_and_unread_answers_hold_nothing_up() -> None:
-    text = output(
-        f"{RAW}\n"
-        "ends = [connect() for _ in range(10)]\n"
-        "for end in ends[:5]: end.sendall(b'\\x00\\x10\\x00')\n"
-        "read = frame(json.dumps({'tool': 'read_file', 'arguments': {'path': 'a.txt'}}).encode())\n"
-        "for end in ends[5:]:\n"
-        "    end.setblocking(False)\n"
-        "    try:\n"
-        "        for _ in range(10_000): end.send(read)\n"
-        "    except OSError: pass\n"
-        "many = []\n"
-        "try:\n"
-        "    for _ in range(200): many.append(connect())\n"
-        "except OSError: pass\n"
-        "print('done', len(many) > 0)\n"
-    )
-    assert text == "done True\n"
-
-
-def test_calls_that_are_under_way_end_with_the_program(root: Path, plugin: Plugin) -> None:
-    happened: list[str] = []
-
-    async def handler(args: dict[str, Any], **context: Any) -> str:
-        (root / "begun").touch()
-        try:
-            await asyncio.Event().wait()
-        finally:
-            happened.append("cancelled")
-        return ""
-
-    schema = {"description": "Wait.", "parameters": {"type": "object", "properties": {}}}
-    plugin.register("wait_for_ever", "waiting", schema, handler, is_async=True)
-    code = (
-        f"{RAW}\n"
-        "import time\n"
-        "end = connect()\n"
-        "end.sendall(frame(json.dumps({'tool': 'wait_for_ever', 'arguments': {}}).encode()))\n"
-        "while not os.path.exists('begun'): time.sleep(0.01)\n"
-        "print('off')\n"
-    )
-    assert output(code, granted=("waiting", "code_execution")) == "off\n"
-    assert happened == ["cancelled"]
 
 
 def test_cancelling_the_call_ends_the_program(root: Path) -> None:
