@@ -7,8 +7,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import openai
@@ -21,7 +19,6 @@ from examples.scripted_model import (
     Failure,
     ModelServer,
     Raw,
-    Scripted,
     Text,
     tool_calls,
 )
@@ -30,34 +27,7 @@ from hermes_build.runtime.plugins import Plugin
 from tests.handlers.calling import HERE
 
 PATIENCE = 60.0  # only a loop that hangs ever takes so long
-
-
-@pytest.fixture
-def serve(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ModelServer]]:
-    """Starts an endpoint with a script, and leads the environment there."""
-    (root / "a.txt").write_text("the first file\n")
-    (root / "b.txt").write_text("the second file\n")
-    monkeypatch.setenv("HERMES_WORKSPACE", str(root))
-    monkeypatch.delenv("HERMES_MODEL", raising=False)
-    started: list[ModelServer] = []
-
-    def start(*script: Scripted) -> ModelServer:
-        server = ModelServer(script).__enter__()
-        started.append(server)
-        for name, value in server.environment.items():
-            monkeypatch.setenv(name, value)
-        return server
-
-    yield start
-    for server in started:
-        server.__exit__()
-
-
-@pytest.fixture
-def plugin(request: pytest.FixtureRequest) -> Iterator[Plugin]:
-    handle = registry.plugin(request.node.name)
-    yield handle
-    handle.close()
+pytestmark = pytest.mark.usefixtures("two_files")
 
 
 def run(agent: Agent, *prompts: str) -> str:

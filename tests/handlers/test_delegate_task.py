@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -18,7 +17,6 @@ from examples.scripted_model import (
     ModelServer,
     Reply,
     Request,
-    Scripted,
     Silence,
     Text,
     tool_calls,
@@ -29,37 +27,7 @@ from hermes_build.runtime.plugins import Plugin
 from tests.handlers.calling import call
 
 PATIENCE = 60.0  # only what hangs ever takes so long
-LIMITS = ("MAX_CHILDREN", "MAX_DEPTH", "CHILD_TURNS", "CHILD_SECONDS", "MODEL")
-
-
-@pytest.fixture
-def serve(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., ModelServer]]:
-    """Starts an endpoint with a script, and leads the environment there."""
-    (root / "a.txt").write_text("the first file\n")
-    monkeypatch.setenv("HERMES_WORKSPACE", str(root))
-    for name in LIMITS:
-        monkeypatch.delenv(f"HERMES_{name}", raising=False)
-    started: list[ModelServer] = []
-
-    def start(*script: Scripted, **limits: object) -> ModelServer:
-        server = ModelServer(script).__enter__()
-        started.append(server)
-        for name, value in server.environment.items():
-            monkeypatch.setenv(name, value)
-        for name, limit in limits.items():
-            monkeypatch.setenv(f"HERMES_{name}", str(limit))
-        return server
-
-    yield start
-    for server in started:
-        server.__exit__()
-
-
-@pytest.fixture
-def plugin(request: pytest.FixtureRequest) -> Iterator[Plugin]:
-    handle = registry.plugin(request.node.name)
-    yield handle
-    handle.close()
+pytestmark = pytest.mark.usefixtures("two_files")
 
 
 def delegate(granted: Sequence[str] = ("file", "delegation"), /, **args: Any) -> Any:
@@ -141,7 +109,9 @@ def test_a_helper_that_calls_what_its_parent_lacks_is_refused(serve: Any) -> Non
 
 def test_at_the_depth_limit_a_helper_has_no_helpers_whatever_it_calls(serve: Any) -> None:
     further = tool_calls(Call("delegate_task", {"goal": "Further."}))
-    server = serve(further, further, Text("I may not."), Text("Neither did mine."), MAX_DEPTH=2)
+    server = serve(
+        further, further, Text("I may not."), Text("Neither did mine."), HERMES_MAX_DEPTH="2"
+    )
     [one] = results(goal="Go deep.")
     assert one["summary"] == "Neither did mine."
     assert "delegate_task" in listed(server, 0)
@@ -188,7 +158,7 @@ class Crowd:
 
 def test_helpers_work_side_by_side_as_many_as_the_limit_allows(serve: Any) -> None:
     crowd = Crowd(2)
-    serve(*[crowd] * 4, MAX_CHILDREN=2)
+    serve(*[crowd] * 4, HERMES_MAX_CHILDREN="2")
     found = results(tasks=[{"goal": f"task {number}"} for number in range(4)])
     assert crowd.most == 2
     # In the order of the tasks, whichever was done first.
@@ -197,7 +167,7 @@ def test_helpers_work_side_by_side_as_many_as_the_limit_allows(serve: Any) -> No
 
 def test_the_limit_holds_for_all_calls_of_one_agent_together(serve: Any) -> None:
     crowd = Crowd(1)
-    serve(*[crowd] * 4, MAX_CHILDREN=1)
+    serve(*[crowd] * 4, HERMES_MAX_CHILDREN="1")
     session = registry.session(["delegation", "file"])
 
     async def several() -> list[Any]:
@@ -210,7 +180,7 @@ def test_the_limit_holds_for_all_calls_of_one_agent_together(serve: Any) -> None
 
 
 def test_what_the_call_says_besides_its_tasks_holds_for_all_of_them(serve: Any) -> None:
-    server = serve(*[lambda request: Text(asked(request))] * 2, MAX_CHILDREN=1)
+    server = serve(*[lambda request: Text(asked(request))] * 2, HERMES_MAX_CHILDREN="1")
     first, second = results(
         context="Change nothing.",
         toolsets=["read_file"],
@@ -236,7 +206,7 @@ def test_a_helper_that_fails_spoils_nothing_for_the_others(serve: Any) -> None:
 
 
 def test_a_helper_whose_time_is_up_says_what_it_did_until_then(serve: Any) -> None:
-    serve(tool_calls(Call("read_file", {"path": "a.txt"})), Silence(), CHILD_SECONDS=1)
+    serve(tool_calls(Call("read_file", {"path": "a.txt"})), Silence(), HERMES_CHILD_SECONDS="1")
     [one] = results(goal="Wait.")
     assert one["status"] == "timed_out"
     assert one["tool_calls"] in ({"read_file": 1}, {})  # {} where even that took a second
@@ -244,7 +214,7 @@ def test_a_helper_whose_time_is_up_says_what_it_did_until_then(serve: Any) -> No
 
 def test_a_helper_that_used_up_its_turns_is_told_apart(serve: Any) -> None:
     look = tool_calls(Call("read_file", {"path": "a.txt"}))
-    serve(look, Text("I got this far."), CHILD_TURNS=2)
+    serve(look, Text("I got this far."), HERMES_CHILD_TURNS="2")
     [one] = results(goal="Read for ever.")
     assert (one["status"], one["summary"]) == ("out_of_turns", "I got this far.")
 
@@ -301,7 +271,7 @@ def test_the_description_states_the_limits_of_now(serve: Any) -> None:
     serve()
     assert "3 of your helpers work at once" in description()
     assert "helpers cannot delegate" in description()
-    serve(MAX_CHILDREN=7, MAX_DEPTH=2, CHILD_TURNS=9)
+    serve(HERMES_MAX_CHILDREN="7", HERMES_MAX_DEPTH="2", HERMES_CHILD_TURNS="9")
     assert "7 of your helpers" in description()
     assert "9 answers" in description()
     assert "2 levels deep" in description()
@@ -311,7 +281,7 @@ def test_the_description_states_the_limits_of_now(serve: Any) -> None:
 def test_a_limit_that_is_no_number_is_refused_and_the_declared_description_stands(
     serve: Any,
 ) -> None:
-    server = serve(MAX_CHILDREN="many")
+    server = serve(HERMES_MAX_CHILDREN="many")
     assert "HERMES_MAX_CHILDREN must be a whole number" in delegate(goal="Do it.")["error"]
     [one] = registry.session(["delegate_task"]).definitions()
     assert "At present" not in one["function"]["description"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ from tests.handlers.calling import answered, call
 
 
 @pytest.fixture
-def draw(root: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def draw(root: Path, monkeypatch: pytest.MonkeyPatch, serve: Callable[..., ModelServer]) -> Any:
     """Calls the handler with a server that answers as told; gives the answer and the server."""
     monkeypatch.setenv("HERMES_WORKSPACE", str(root))
     for name in ("HERMES_IMAGE_MODEL", "HERMES_IMAGE_TIMEOUT"):
@@ -41,12 +42,10 @@ def draw(root: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         files: dict[str, bytes] | None = None,
         **args: Any,
     ) -> tuple[dict[str, Any], ModelServer]:
-        with ModelServer(script) as server:
-            server.files.update(files or {})
-            for name, value in {**server.environment, **(environ or {})}.items():
-                monkeypatch.setenv(name, value)
-            whole: Any = {"prompt": "a red bar", "size": "1024x1024", "n": 1, **args}
-            answer = answered(lambda: asyncio.run(handler(whole)))
+        server = serve(*script, **(environ or {}))
+        server.files.update(files or {})
+        whole: Any = {"prompt": "a red bar", "size": "1024x1024", "n": 1, **args}
+        answer = answered(lambda: asyncio.run(handler(whole)))
         assert server.surplus == 0 and server.left == 0
         assert KEY not in answer
         return json.loads(answer), server

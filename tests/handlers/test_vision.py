@@ -10,6 +10,7 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +44,7 @@ KINDS = {
 
 
 @pytest.fixture
-def see(root: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def see(root: Path, monkeypatch: pytest.MonkeyPatch, serve: Callable[..., ModelServer]) -> Any:
     """Calls the handler with a server that answers as told; gives the answer and the server."""
     (root / "a.png").write_bytes(images.PNG)
     monkeypatch.setenv("HERMES_WORKSPACE", str(root))
@@ -51,11 +52,9 @@ def see(root: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.delenv(name, raising=False)
 
     def call(*script: Reply, image: str = "a.png", **environ: str) -> tuple[str, ModelServer]:
-        with ModelServer(script) as server:
-            for name, value in {**server.environment, **environ}.items():
-                monkeypatch.setenv(name, value)
-            asked: Any = {"image": image, "question": "What is it?"}
-            answer = answered(lambda: asyncio.run(handler(asked)))
+        server = serve(*script, **environ)
+        asked: Any = {"image": image, "question": "What is it?"}
+        answer = answered(lambda: asyncio.run(handler(asked)))
         assert server.surplus == 0
         return answer, server
 
