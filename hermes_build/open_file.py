@@ -31,6 +31,10 @@ class OpenFile:
 
     __slots__ = ("_descriptor", "_lock", "path", "size", "status")
 
+    # The names of a module are gone before the last file is, when an interpreter ends.
+    _fstat = staticmethod(os.fstat)
+    _shut = staticmethod(os.close)
+
     def __init__(self, path: str) -> None:
         self._descriptor = -1
         self._lock = forked_lock()  # a finalizer may read within a read
@@ -59,7 +63,7 @@ class OpenFile:
         with self._lock:
             if self._descriptor >= 0 and self._is_ours():
                 try:
-                    os.close(self._descriptor)
+                    self._shut(self._descriptor)
                 except OSError:
                     pass
             self._descriptor = -1
@@ -70,9 +74,10 @@ class OpenFile:
         # A program that becomes a daemon closes every descriptor, and the number may be another
         # file's by now.
         try:
-            return os.path.samestat(os.fstat(self._descriptor), self.status)
+            now = self._fstat(self._descriptor)
         except OSError:
             return False
+        return (now.st_ino, now.st_dev) == (self.status.st_ino, self.status.st_dev)
 
     if hasattr(os, "pread"):
 

@@ -170,3 +170,14 @@ def test_a_package_in_a_zip_file_is_refused_in_words(tmp_path: Path) -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
     )
     assert "is inside a zip file" in done.stderr.splitlines()[-1]
+
+
+def test_a_registry_that_lives_to_the_end_of_the_interpreter_ends_in_silence(
+    tmp_path: Path,
+) -> None:
+    program = write_program(tmp_path, [tool("a", handler="external")])
+    kept = "import os; os.kept = registry"  # it goes after the modules of the registry have gone
+    code = f"from {program.package}.registry import registry; registry.find('a'); {kept}"
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
