@@ -8,7 +8,6 @@ is an empty one. Otherwise a commit could bring along what its files are said to
 from __future__ import annotations
 
 import json
-import os
 from contextlib import suppress
 from dataclasses import astuple, dataclass, field
 from operator import attrgetter
@@ -21,7 +20,7 @@ from hermes_build.compiler.examine import Declared
 from hermes_build.compiler.load import Source, Suppression
 from hermes_build.compiler.regular import read_regular
 from hermes_build.compiler.sources import Sources
-from hermes_build.compiler.state import open_new, open_state, seat
+from hermes_build.compiler.state import open_state, replace, seat
 from hermes_build.ir import Annotations, Deprecated, Guards, Place, Requires, Server, Tool, Toolset
 
 FILE = "memory.json"
@@ -74,14 +73,8 @@ class Memory:
             return
         rows = {name: [one.key, one.module, one.problems] for name, one in self.stubs.items()}
         data = {"stamp": self.stamp, "declared": self._fresh, "stubs": rows}
-        temporary = self.path.with_suffix(f".{os.getpid()}.tmp")
-        try:
-            with open_new(str(temporary)) as file:
-                file.write(json.dumps(data, separators=(",", ":")).encode())
-            temporary.replace(self.path)
-        except OSError:
-            with suppress(OSError):  # one that is only read does not even take a removal
-                temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            replace(self.path, [json.dumps(data, separators=(",", ":")).encode()])
 
     def keep_stub(self, name: str, stub: RememberedStub) -> None:
         """Remember a generated module."""

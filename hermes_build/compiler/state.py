@@ -10,6 +10,7 @@ import os
 
 TYPE_CHECKING = False  # `typing` would cost more than everything else here together
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from io import BufferedWriter
 
 STATE = ".hermes-build"
@@ -59,3 +60,22 @@ def open_new(path: str) -> BufferedWriter:
     if os.path.lexists(path):
         os.unlink(path)
     return open(path, "xb")
+
+
+def replace(path: str | os.PathLike[str], pieces: Iterable[bytes]) -> None:
+    """Put a file of the state folder in the place of an earlier one, in one step.
+
+    Raises:
+        OSError: it cannot be written; the earlier one is there as before.
+    """
+    temporary = f"{os.fspath(path)}.{os.getpid()}.tmp"
+    try:
+        with open_new(temporary) as file:
+            file.writelines(pieces)
+        os.replace(temporary, path)
+    except OSError:
+        try:
+            os.unlink(temporary)
+        except OSError:  # a disk that is only read does not even take a removal
+            pass
+        raise

@@ -20,7 +20,7 @@ from zlib import crc32
 
 import hermes_build
 from hermes_build.compiler.regular import read_regular
-from hermes_build.compiler.state import STATE, open_new, open_state, seat
+from hermes_build.compiler.state import STATE, open_state, replace, seat
 from hermes_build.compiler.status import (
     MISSING,
     REGULAR,
@@ -285,8 +285,5 @@ def _write(
     words = [clock, int(young), *map(len, parts)]
     head = " ".join(map(str, words)).encode("ascii")
     body = b"".join(parts)
-    path = os.path.join(folder, FILE)
-    temp = f"{path}.{os.getpid()}.tmp"
-    with open_new(temp) as file:
-        file.write(b"%s: %d %s\n%s" % (_MAGIC, crc32(body, crc32(head)), head, body))
-    os.replace(temp, path)
+    whole = b"%s: %d %s\n%s" % (_MAGIC, crc32(body, crc32(head)), head, body)
+    replace(os.path.join(folder, FILE), [whole])

@@ -8,9 +8,10 @@ and bound to this machine as that is: a commit cannot bring along what its files
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
+from contextlib import suppress
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from hermes_build.compiler.bundling.facts import Import, Imports, Undecided, Use
 from hermes_build.compiler.bundling.kept import Texts
 from hermes_build.compiler.diagnostics import Span
 from hermes_build.compiler.regular import read_regular
-from hermes_build.compiler.state import open_new, open_state, seat
+from hermes_build.compiler.state import open_state, replace, seat
 
 FILE = "bundling"
 
@@ -94,15 +95,9 @@ class Remembered:
         """Write what is known; a disk that does not take it is no reason to fail."""
         if self._path is None or not self._changed:
             return
-        temporary = self._path.with_suffix(f".{os.getpid()}.tmp")
-        try:
-            with open_new(str(temporary)) as file:
-                file.write(self._head)
-                for key, row in self._rows.items():
-                    file.write(b"%s\t%s\n" % (json.dumps(key).encode(), row))
-            temporary.replace(self._path)
-        except OSError:
-            temporary.unlink(missing_ok=True)
+        rows = (b"%s\t%s\n" % (json.dumps(key).encode(), row) for key, row in self._rows.items())
+        with suppress(OSError):
+            replace(self._path, chain([self._head], rows))
 
 
 def remembering(root: Path, stamp: str) -> Remembered:
